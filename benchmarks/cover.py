@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from readmit.cover.budget import Room
-from readmit.cover.coverage import report, sufficient, supported
-from readmit.cover.exact import exact
-from readmit.cover.greedy import greedy
 from readmit.records.items import Fact, Item, Obligation, Scope
 from readmit.records.policy import Policy
+from readmit.rules.cover.budget import Room
+from readmit.rules.cover.coverage import report, sufficient, supported
+from readmit.rules.cover.exact import exact
+from readmit.rules.cover.greedy import greedy
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from benchmarks.result import Result, at_most
-from readmit.probes import Looker, LookLimits
 from readmit.records.probes import Finding, GitProbe
+from readmit.sources import Looker, LookLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -20,9 +20,9 @@ import msgspec
 from benchmarks.result import Result, at_most, best, peak_memory, scratch
 from benchmarks.team import DEPARTURE, EVENTS_SINCE, TASK, VISIBLE, build, fill
 from readmit import Workspace
+from readmit.log.engines.sqlite_schema import SHIFT
 from readmit.records.evidence import Evidence
 from readmit.records.items import AnyItem
-from readmit.store.schema import SHIFT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

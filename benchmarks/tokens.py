@@ -32,7 +32,6 @@ from benchmarks.result import Result, at_most, shared_folder
 from readmit import Workspace
 from readmit.inference import Inference, Prepared, Settings
 from readmit.inference.baseline import said
-from readmit.invalidate.propose import Signal, windows
 from readmit.models.embedders import MiniLM
 from readmit.models.stages.answer import Question, opine
 from readmit.models.stages.extract import ExtractFrom, Extraction, Turn, extract
@@ -43,6 +42,7 @@ from readmit.ports.models import Reply, Usage
 from readmit.records.canonical import decode, digest
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Pair
+from readmit.rules.invalidate.propose import Signal, windows
 from readmit_bench.datasets.stale import read_stale
 from readmit_bench.episode_runs import Roles, attempt, method_named
 from readmit_bench.evaluation.development import FillerFacts, read_lines, stale_pairs

@@ -6,8 +6,8 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from readmit.store.key_folder import KeyFolder
-from readmit.store.schema import store_id
+from readmit.log.engines.sqlite_schema import store_id
+from readmit.log.key_folder import KeyFolder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,13 +9,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from readmit import Policy, Reason, Return, Workspace
+from readmit.log.engines.sqlite_schema import APPEND_ONLY_TABLES
+from readmit.log.indexes import stored_rows
+from readmit.log.kept import KeptLists
+from readmit.log.location import is_url
+from readmit.log.slot_lists import KeptSlots
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.verdicts import Answer, Pair, Verdict
-from readmit.store.indexes import stored_rows
-from readmit.store.kept import KeptLists
-from readmit.store.location import is_url
-from readmit.store.schema import APPEND_ONLY_TABLES
-from readmit.store.slot_lists import KeptSlots
 from readmit.workspace.roles import role_of
 
 if TYPE_CHECKING:

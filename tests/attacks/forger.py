@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from readmit.log.engines.sqlite import SqliteConnection
+from readmit.log.engines.sqlite_schema import MASK, SHIFT
+from readmit.log.index_check import MAP_ALONE, IndexCheck
+from readmit.log.log import SqlLog
+from readmit.log.statemap import EMPTY, StateMap
 from readmit.records.canonical import canonical
 from readmit.records.commits import Commit, event_data, row_leaf, said
 from readmit.records.tree import HASH_BYTES, TreeFrontier, leaf_hash, tree_hash
-from readmit.store.connection import SqliteConnection
-from readmit.store.index_check import MAP_ALONE, IndexCheck
-from readmit.store.log import SqlLog
-from readmit.store.schema import MASK, SHIFT
-from readmit.store.statemap import EMPTY, StateMap
 from tests.scene import untriggered
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ PROMISES: dict[str, Promise] = {
             "attacks/test_views.py::test_an_altered_log_does_not_verify",
             "attacks/test_views.py::test_the_log_and_the_audit_are_append_only_for_other_programs_too",
             "attacks/test_writers.py::test_hiding_a_key_or_a_signature_hands_nothing_over",
-            "store/test_schema.py::test_another_schema_on_a_server_is_refused_by_the_name_of_the_object",
+            "log/test_schema.py::test_another_schema_on_a_server_is_refused_by_the_name_of_the_object",
         ),
     ),
     "S2": Promise(
@@ -64,8 +64,8 @@ PROMISES: dict[str, Promise] = {
             "attacks/test_file_attacker.py::test_a_copy_of_the_file_alone_while_it_is_in_use_is_refused",
             "attacks/test_views.py::test_a_view_is_unknown_to_a_backup_from_before_it",
             "attacks/test_views.py::test_a_store_rolled_back_under_a_view_refuses_it",
-            "store/test_postgres.py::test_a_consumed_view_stays_consumed_when_a_backup_is_restored",
-            "witness/test_witness.py",
+            "log/test_postgres.py::test_a_consumed_view_stays_consumed_when_a_backup_is_restored",
+            "trust/witness/test_witness.py",
         ),
     ),
     "S3": Promise(
@@ -97,8 +97,8 @@ PROMISES: dict[str, Promise] = {
             "attacks/test_boundaries.py::test_two_tenants_in_one_store_share_nothing",
             "attacks/test_boundaries.py::test_nothing_of_another_tenant_can_be_named",
             "attacks/test_boundaries.py::test_a_view_of_one_tenant_does_not_open_in_another",
-            "store/test_postgres.py::test_a_plain_connection_sees_one_workspace_or_none",
-            "store/test_postgres.py::test_a_plain_connection_writes_to_one_workspace_or_none",
+            "log/test_postgres.py::test_a_plain_connection_sees_one_workspace_or_none",
+            "log/test_postgres.py::test_a_plain_connection_writes_to_one_workspace_or_none",
         ),
     ),
     "S6": Promise("file", ("backends/test_scopedmem.py::TestScopedMem",)),
@@ -122,7 +122,7 @@ PROMISES: dict[str, Promise] = {
             "attacks/test_printed_commands.py",
             "attacks/test_boundaries.py::test_a_hostile_text_cannot_leave_its_block",
             "attacks/test_boundaries.py::test_an_explanation_is_safe_to_print",
-            "seal/test_render.py::test_no_ignorable_character_passes_but_the_joiners",
+            "trust/test_render.py::test_no_ignorable_character_passes_but_the_joiners",
         ),
     ),
     "S10": Promise(
@@ -130,8 +130,8 @@ PROMISES: dict[str, Promise] = {
         (
             "attacks/test_probes.py",
             "attacks/test_repositories.py",
-            "probes/test_commands.py::test_a_sandboxed_command_writes_nothing_and_reaches_no_network",
-            "probes/test_commands.py::test_a_sandboxed_command_cannot_open_its_sandbox",
+            "sources/test_commands.py::test_a_sandboxed_command_writes_nothing_and_reaches_no_network",
+            "sources/test_commands.py::test_a_sandboxed_command_cannot_open_its_sandbox",
         ),
     ),
     "S11": Promise(
@@ -151,7 +151,7 @@ PROMISES: dict[str, Promise] = {
             "attacks/test_boundaries.py::test_nothing_is_handed_over_by_an_exposure_that_is_rolled_back",
             "crash/test_kill.py",
             "crash/test_campaign.py::test_writers_killed_again_and_again_lose_nothing",
-            "store/test_full_disks.py",
+            "log/test_full_disks.py",
         ),
     ),
 }

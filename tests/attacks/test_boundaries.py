@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Reason, Workspace
+from readmit.log.engines.sqlite_read_only import ReadOnlyConnection
 from readmit.records.canonical import canonical
 from readmit.records.errors import ExposureError, ReadmitError, StoreError, TamperedError, UnknownError
-from readmit.store.read_only import ReadOnlyConnection
 from readmit.workspace.auditing import audit
 from readmit.workspace.proving import signed_head
 from tests.crash.team import prepare, verify

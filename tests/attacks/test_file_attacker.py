@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from readmit import Workspace
+from readmit.log import kept
+from readmit.log.engines.sqlite import SqliteConnection
+from readmit.log.engines.sqlite_schema import MASK
+from readmit.log.event_rows import EventRows
+from readmit.log.log import SqlLog
 from readmit.records.drafts import draft
 from readmit.records.errors import ReadmitError, TamperedError
 from readmit.records.events import EventKind, Overrule, Revoke
 from readmit.records.items import Fact, Scope
 from readmit.records.reasons import Reason
-from readmit.seal.keys import FileRing, MemoryRing
-from readmit.seal.pin import MemoryPin
-from readmit.seal.trust import trust
-from readmit.store import kept
-from readmit.store.connection import SqliteConnection
-from readmit.store.event_rows import EventRows
-from readmit.store.log import SqlLog
-from readmit.store.schema import MASK
+from readmit.trust.keys import FileRing, MemoryRing
+from readmit.trust.pin import MemoryPin
+from readmit.trust.trust import trust
 from readmit.workspace.auditing import audit
 from readmit.workspace.sealing import LogSealer
 from readmit.workspace.verifying import LogVerifier

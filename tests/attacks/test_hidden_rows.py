@@ -12,12 +12,12 @@ import pytest
 
 from readmit import Workspace
 from readmit.cli.references import resolve
+from readmit.log.engines.sqlite_schema import TABLES
 from readmit.memory import Memory
 from readmit.pages.gather_slot import slot_values
 from readmit.records.canonical import digest_of
 from readmit.records.errors import ConflictError, RateError, ReadmitError, TamperedError, UnknownError
 from readmit.records.reasons import Reason, State
-from readmit.store.schema import TABLES
 from readmit.workspace.auditing import audit
 from readmit.workspace.leasing import Sweeper
 from tests.scene import Scene

@@ -10,7 +10,7 @@ import pytest
 
 from readmit.records.errors import NotAllowedError
 from readmit.records.items import Drafted
-from readmit.seal.keys import LocalSigner
+from readmit.trust.keys import LocalSigner
 from readmit.workspace.remedies import act, come_back, confirm, depart, link, overrule, write
 from tests.cli.run import paste
 from tests.scene import Scene

@@ -18,13 +18,13 @@ import psycopg
 import pytest
 
 from readmit import Workspace
-from readmit.probes import Looker, LookLimits, files
 from readmit.records.canonical import digest_of
 from readmit.records.errors import ProbeError
 from readmit.records.probes import CommandProbe, FileProbe, Finding, GitProbe, HttpProbe, SqlProbe
+from readmit.sources import Looker, LookLimits, files
 from tests.postgres import ROLE
-from tests.probes.conftest import PATIENT, Repo
-from tests.probes.test_web import Site, page, served
+from tests.sources.conftest import PATIENT, Repo
+from tests.sources.test_web import Site, page, served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

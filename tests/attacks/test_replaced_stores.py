@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
+from readmit.log.key_folder import KeyFolder
+from readmit.log.location import is_url
 from readmit.records.errors import AuditError, SealError, StoreError, TamperedError
-from readmit.store.key_folder import KeyFolder
-from readmit.store.location import is_url
 from readmit.workspace.proving import verifier_key, witnessed_head
 from readmit.workspace.verifying import LogVerifier
 from tests.cli.run import run, said
 from tests.keys import id_of, keys_of
-from tests.witness.logs import running
+from tests.trust.witness.logs import running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.probes import Looker, LookLimits
 from readmit.records.canonical import digest_of
 from readmit.records.probes import Finding, GitProbe
-from tests.probes.conftest import PATIENT, Repo
+from readmit.sources import Looker, LookLimits
+from tests.sources.conftest import PATIENT, Repo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -365,7 +365,7 @@ BOMBS = [
 ]  # fmt: skip
 LIMITED = """
 import resource, sys, time
-from readmit.probes import Looker, LookLimits
+from readmit.sources import Looker, LookLimits
 from readmit.records.probes import GitProbe
 probe = GitProbe(digest="0" * 64, repository="repo", ref="main", commit="0" * 40, path="a.txt")
 looker = Looker(LookLimits(roots=(sys.argv[1],), seconds=60.0, total_seconds=60.0))

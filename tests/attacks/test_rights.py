@@ -11,7 +11,7 @@ import pytest
 from readmit import AsyncWorkspace
 from readmit.errors import LeaseError, NotAllowedError, QuarantineError, RecordError
 from readmit.records.events import EventKind
-from readmit.seal.keys import LocalSigner
+from readmit.trust.keys import LocalSigner
 from readmit.workspace.leasing import Sweeper
 from tests.scene import HOUR, START, Scene
 

@@ -17,7 +17,7 @@ from readmit import Reason, Return, Workspace
 from readmit.records.canonical import canonical, decode
 from readmit.records.decisions import Envelope
 from readmit.records.errors import ExposureError, NotAllowedError, SealError, TamperedError
-from readmit.seal.statement import seal_view
+from readmit.trust.statement import seal_view
 from readmit.workspace.auditing import audit
 from readmit.workspace.exposing import Asker, expose
 from tests.keys import keys_of

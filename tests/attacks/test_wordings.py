@@ -15,8 +15,8 @@ from readmit import Workspace
 from readmit.inference import Inference
 from readmit.models.stages.extract import Turn
 from readmit.ports.models import Reply, Usage
-from readmit.records.carried import carried, worded
-from readmit.records.tokens import tokens
+from readmit.text.carried import carried, worded
+from readmit.text.tokens import tokens
 from tests.attacks.wordings import (
     HELD_OUT_PLAIN,
     HELD_OUT_TRICKS,

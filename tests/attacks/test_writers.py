@@ -30,8 +30,8 @@ from readmit.records.policy import AUTHOR, Policy
 from readmit.records.reasons import DutyState, Reason
 from readmit.records.waiting import HeldBack, Wait
 from readmit.records.writer_keys import WriterKey
-from readmit.seal.keys import LocalSigner
-from readmit.seal.writers import Authority
+from readmit.trust.keys import LocalSigner
+from readmit.trust.writers import Authority
 from readmit.workspace.async_workspace import AsyncWorkspace
 from readmit.workspace.signatures import authority, domain_of
 from tests.scene import START, Scene

@@ -19,11 +19,11 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from readmit import Policy, Return, Workspace
+from readmit.log.key_folder import KeyFolder, places_of
 from readmit.memory import Memory
 from readmit.records.canonical import canonical
 from readmit.records.errors import ReadmitError
 from readmit.records.verdicts import Answer, Pair, Verdict
-from readmit.store.key_folder import KeyFolder, places_of
 from readmit.workspace.auditing import audit
 from tests.keys import id_of
 from tests.scene import START, Clock, untriggered
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from readmit.log.log import SqlLog
     from readmit.records.identity import Identity
-    from readmit.store.log import SqlLog
 
 NAME = "team.db"
 KEYS = "keys"

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from readmit.log.indexes import INDEXES
 from readmit.records.policy import Policy
-from readmit.store.indexes import INDEXES
 from readmit.workspace.auditing import audit
 from tests.scene import HOUR, Scene, indexed
 
 if TYPE_CHECKING:
-    from readmit.store.log_check import Reached
+    from readmit.log.log_check import Reached
     from readmit.workspace.observing import ObservationEntry
 
 

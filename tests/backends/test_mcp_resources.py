@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from readmit.probes import Looker, LookLimits
 from readmit.records.errors import GoneError, ProbeError
 from readmit.records.probes import Finding
+from readmit.sources import Looker, LookLimits
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.run import run, said
 from tests.keys import keys_of
-from tests.witness.logs import Running, running
+from tests.trust.witness.logs import Running, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

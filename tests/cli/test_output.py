@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.records.wording import counted
+from readmit.text.wording import counted
 from tests.cli.run import SCRIPT, SOURCES, folders, run
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from readmit.seal.keys import public_pem
-from readmit.seal.notes import cosign
+from readmit.trust.keys import public_pem
+from readmit.trust.notes import cosign
 from tests.cli.run import run, said
-from tests.seal.test_proofs import KEY, ORIGIN, OTHER, PROOF, WITNESS, WORLD
-from tests.seal.world import SIGNER
+from tests.trust.test_proofs import KEY, ORIGIN, OTHER, PROOF, WITNESS, WORLD
+from tests.trust.world import SIGNER
 
 COSIGNED = WORLD.prove(1, 2, WORLD.note + cosign(WORLD.note, WITNESS.name, OTHER, 1_800_000_000))
 

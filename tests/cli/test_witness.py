@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.witness.client import witnessed
-from tests.witness.logs import KEY, Log, running
+from readmit.trust.witness.client import witnessed
+from tests.trust.witness.logs import KEY, Log, running
 
 from .run import run
 

@@ -24,7 +24,7 @@ ROUNDS = 12
 """How often the writers of one store are killed before it is verified."""
 _FAILED = "failed: "
 _fork = multiprocessing.get_context("forkserver")
-_fork.set_forkserver_preload(["tests.crash.campaign", "readmit.store.postgres", "cryptography.hazmat.primitives"])
+_fork.set_forkserver_preload(["tests.crash.campaign", "readmit.log.engines.postgres", "cryptography.hazmat.primitives"])
 
 
 class Figures(NamedTuple):

@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from readmit import Workspace
-from readmit.store.location import is_url
+from readmit.log.location import is_url
 from tests.crash.team import STEPS
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def trace(team: Workspace, path: str, callback: Callable[[str], None]) -> None:
     if not is_url(path):
         team.log.connection.sql.set_trace_callback(callback)  # type: ignore[attr-defined]
         return
-    from readmit.store.postgres_client import Client
+    from readmit.log.engines.postgres_client import Client
 
     wait = Client.wait
 

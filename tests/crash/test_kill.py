@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.store.location import is_url
+from readmit.log.location import is_url
 from tests.conftest import NIGHTLY, ROOT
 from tests.crash.team import STEPS, prepare, usable, verify
 

@@ -26,7 +26,7 @@ PUBLIC = (
     "readmit.backends",
     "readmit.backends.langgraph",
     "readmit.pages",
-    "readmit.probes",
+    "readmit.sources",
     "readmit.errors",
     "readmit.events",
     "readmit.testing",

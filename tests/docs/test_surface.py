@@ -71,7 +71,7 @@ def test_pages_and_examples_import_only_what_is_public(source: str) -> None:
         ("import readmit", []),
         ("from readmit.workspace.memory import Memory", ["readmit.workspace.memory.Memory"]),
         ("from readmit.memory import Ground", ["readmit.memory.Ground"]),
-        ("import readmit.cycle", ["readmit.cycle"]),
+        ("import readmit.rules.cycle", ["readmit.rules.cycle"]),
     ],
 )
 def test_private_imports_are_found(program: str, private: list[str]) -> None:

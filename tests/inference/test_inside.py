@@ -9,8 +9,8 @@ import pytest
 
 from readmit import Policy, Reason, Workspace
 from readmit.inference import Inference, Settings
-from readmit.invalidate.propose import Signal
 from readmit.ports.models import Reply, Usage
+from readmit.rules.invalidate.propose import Signal
 from tests.inference.world import texts_of
 
 if TYPE_CHECKING:

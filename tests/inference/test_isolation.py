@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.inference.deriving import FACTS, VECTOR, maker, source_of
+from readmit.log.engines.sqlite import SqliteConnection
 from readmit.models.embedders import Lexical
 from readmit.models.stages.imply import IMPLIED
-from readmit.store.connection import SqliteConnection
 from tests.inference.world import SHIFT, SHOES, Ruled, away, foresee, hear, home, states
 
 if TYPE_CHECKING:

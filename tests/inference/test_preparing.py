@@ -7,7 +7,6 @@ import pytest
 
 from readmit.inference import Prepared
 from readmit.inference.settings import Budgets
-from readmit.invalidate.propose import Signal
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Fault
 from readmit.records.canonical import decode
@@ -15,6 +14,7 @@ from readmit.records.errors import ModelError
 from readmit.records.events import EventKind
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
+from readmit.rules.invalidate.propose import Signal
 from tests.inference.world import NEAR, SHIFT, SHOES, STRUCTURE, Ruled, away, foresee, hear, home, states
 
 if TYPE_CHECKING:

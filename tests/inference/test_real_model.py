@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.inference import Inference, Settings
-from readmit.invalidate.propose import Signal
 from readmit.models.embedders import Lexical
 from readmit.models.open import open_model
+from readmit.rules.invalidate.propose import Signal
 from tests.inference.world import SHIFT, away, hear, home, states
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import pytest
 
 from readmit.inference import Settings, settings_from
 from readmit.inference.settings import InferenceModels
-from readmit.invalidate.propose import Signal
 from readmit.models.embedders import Lexical
 from readmit.records.errors import ModelError, RecordError
+from readmit.rules.invalidate.propose import Signal
 from tests.inference.world import Ruled
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "implicit.md"

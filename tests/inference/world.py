@@ -10,11 +10,11 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from readmit.inference import Inference, Settings
-from readmit.invalidate.propose import Signal
+from readmit.log.location import MEMORY
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Failure, Fault, Reply, Usage
 from readmit.records.policy import Policy
-from readmit.store.location import MEMORY
+from readmit.rules.invalidate.propose import Signal
 from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

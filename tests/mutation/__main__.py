@@ -30,24 +30,26 @@ TREE = WORK / "tree"
 # are loose upper bounds, and flags of the operating system, which few mutants of mean anything.
 ROOMS = {
     "gate": (
-        "src/readmit/gate/gates.py src/readmit/gate/judge.py",
-        "tests/gate/test_gates.py tests/gate/test_judge.py",
+        "src/readmit/rules/gate/gates.py src/readmit/rules/gate/judge.py",
+        "tests/rules/gate/test_gates.py tests/rules/gate/test_judge.py",
     ),
-    "duties": ("src/readmit/gate/duties.py", "tests/gate/test_duties.py"),
-    "replacement": ("src/readmit/invalidate/replacement.py", "tests/invalidate/test_replacement.py"),
+    "duties": ("src/readmit/rules/gate/duties.py", "tests/rules/gate/test_duties.py"),
+    "replacement": ("src/readmit/rules/invalidate/replacement.py", "tests/rules/invalidate/test_replacement.py"),
     "resolve": (
-        "src/readmit/invalidate/resolve.py",
-        " ".join(f"tests/invalidate/test_{part}.py" for part in ("statements", "replacement", "premises", "implicit")),
+        "src/readmit/rules/invalidate/resolve.py",
+        " ".join(
+            f"tests/rules/invalidate/test_{part}.py" for part in ("statements", "replacement", "premises", "implicit")
+        ),
     ),
-    "coverage": ("src/readmit/cover/coverage.py", "tests/cover/test_coverage.py"),
-    "greedy": ("src/readmit/cover/greedy.py", "tests/cover/test_greedy.py"),
-    "choose": ("src/readmit/cover/choose.py", "tests/cover/test_choose.py"),
-    "exact": ("src/readmit/cover/exact.py", "tests/cover/test_exact.py"),
-    "recheck": ("src/readmit/seal/recheck.py", "tests/seal/test_recheck.py"),
-    "dsse": ("src/readmit/seal/dsse.py", "tests/seal/test_dsse.py"),
-    "statement": ("src/readmit/seal/statement.py", "tests/seal/test_statement.py"),
-    "trust": ("src/readmit/seal/trust.py", "tests/seal/test_trust.py"),
-    "view": ("src/readmit/seal/view.py", "tests/seal/test_view.py"),
+    "coverage": ("src/readmit/rules/cover/coverage.py", "tests/rules/cover/test_coverage.py"),
+    "greedy": ("src/readmit/rules/cover/greedy.py", "tests/rules/cover/test_greedy.py"),
+    "choose": ("src/readmit/rules/cover/choose.py", "tests/rules/cover/test_choose.py"),
+    "exact": ("src/readmit/rules/cover/exact.py", "tests/rules/cover/test_exact.py"),
+    "recheck": ("src/readmit/rules/readmission/recheck.py", "tests/trust/test_recheck.py"),
+    "dsse": ("src/readmit/trust/dsse.py", "tests/trust/test_dsse.py"),
+    "statement": ("src/readmit/trust/statement.py", "tests/trust/test_statement.py"),
+    "trust": ("src/readmit/trust/trust.py", "tests/trust/test_trust.py"),
+    "view": ("src/readmit/rules/readmission/view.py", "tests/trust/test_view.py"),
 }
 TIMES_AS_LONG = 4
 LEAST_SECONDS = 10.0

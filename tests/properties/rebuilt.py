@@ -9,14 +9,14 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from readmit.records.wording import counted
-from readmit.store.bulk import insert
-from readmit.store.connection import SqliteConnection
-from readmit.store.index_touched import draft_of
-from readmit.store.indexes import INDEXES
-from readmit.store.ledger import LEDGER
-from readmit.store.log import SqlLog
-from readmit.store.sql import PAGE
+from readmit.log.bulk import insert
+from readmit.log.engines.sqlite import SqliteConnection
+from readmit.log.index_touched import draft_of
+from readmit.log.indexes import INDEXES
+from readmit.log.ledger import LEDGER
+from readmit.log.log import SqlLog
+from readmit.log.sql import PAGE
+from readmit.text.wording import counted
 from tests.scene import indexed
 
 if TYPE_CHECKING:

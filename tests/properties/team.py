@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import pytest
 
 from readmit import Policy, Reason, Return, Trouble, Workspace
-from readmit.capture.fold import fold
-from readmit.cycle import RULES, decide
+from readmit.log.log import SqlLog
 from readmit.records.decisions import Request
 from readmit.records.errors import ConflictError, ExposureError, NotAllowedError, RecordError, UnknownError
 from readmit.records.events import Checkpoint, Dispute
@@ -23,7 +22,8 @@ from readmit.records.policy import AUTHOR
 from readmit.records.retractions import Retractions
 from readmit.records.snapshot import WorkState
 from readmit.records.verdicts import Answer, Pair, Verdict
-from readmit.store.log import SqlLog
+from readmit.rules.capture.fold import fold
+from readmit.rules.cycle import RULES, decide
 from readmit.workspace.loading import snapshot
 from tests.properties import retracting
 from tests.properties.rebuilt import Rebuilt

@@ -8,11 +8,11 @@ import cedarpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.gate.gates import applicable, authorized
 from readmit.records.identity import Identity
 from readmit.records.items import Fact, Frontier, InterfaceConstraint, Item, Kind, Obligation, RoleConstraint, Scope
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
+from readmit.rules.gate.gates import applicable, authorized
 
 # One statement per gate: what is not permitted is refused.
 POLICIES = """

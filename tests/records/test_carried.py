@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from readmit.records.carried import MOST_PLACES, carried, says_nothing, worded
-from readmit.records.sayings import asks, is_courtesy, states
-from readmit.records.tokens import tokens
+from readmit.text.carried import MOST_PLACES, carried, says_nothing, worded
+from readmit.text.sayings import asks, is_courtesy, states
+from readmit.text.tokens import tokens
 
 CHAT = (
     "user:\nHi there! I moved to Rome with Anna on May 4th, 2026 and pay €1,500 a month. I don't like the noise.\n\n"

@@ -10,8 +10,6 @@ import pytest
 from msgspec.structs import replace
 
 from readmit import Policy, Reason, Return, State
-from readmit.capture.bindings import flaws
-from readmit.cover.exact import Cover
 from readmit.records.canonical import digest
 from readmit.records.drafts import draft
 from readmit.records.errors import ExposureError, SealError
@@ -20,10 +18,12 @@ from readmit.records.items import Drafted, Fact, Receipt, Scope
 from readmit.records.looks import Resource
 from readmit.records.reasons import PRECEDENCE, state_of
 from readmit.records.snapshot import Held, Sighting, WorkState
-from readmit.seal.keys import LocalSigner
+from readmit.rules.capture.bindings import flaws
+from readmit.rules.cover.exact import Cover
+from readmit.trust.keys import LocalSigner
 from readmit.workspace.exposing import Asker, expose
 from tests.board import Team
-from tests.gate.test_judge import snapshot
+from tests.rules.gate.test_judge import snapshot
 from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ def _() -> tuple[Reason, ...]:
 @story(Reason.OTHER_WORKSPACE)
 def _() -> tuple[Reason, ...]:
     # The log refuses such a write, so the item is judged as if it had come from elsewhere.
-    from readmit.gate.gates import authorized
     from readmit.records.items import Fact, Scope
+    from readmit.rules.gate.gates import authorized
 
     item = Fact(id="h", text="t", by="bob", scope=Scope(workspace="another"))
     return tuple(cause.reason for cause in authorized(item, Scene().ann().identity))
@@ -450,7 +450,7 @@ def _() -> tuple[Reason, ...]:
     scene.fact("y", supports=["b", "d"], text="a longer text")
     scene.depart()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("readmit.cover.find.exact", lambda *_, **__: Cover("undecided"))
+        patch.setattr("readmit.rules.cover.find.exact", lambda *_, **__: Cover("undecided"))
         return scene.come_back().reasons
 
 

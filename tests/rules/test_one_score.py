@@ -15,7 +15,7 @@ import readmit
 from readmit import Policy, Reason
 from readmit.records.errors import RecordError
 from readmit.records.verdicts import Answer, Pair, Ruling, Verdict, in_words, ruling
-from tests.invalidate.build import Board
+from tests.rules.invalidate.build import Board
 from tests.scene import Scene
 
 BARE = {"item_quote": "", "evidence_quote": ""}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from readmit import Reason
-from readmit.capture.checkpoint import unchanged
+from readmit.rules.capture.checkpoint import unchanged
 from tests.scene import HOUR, START, Scene
 
 SLOTS = 10_000

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from readmit import Policy
 from readmit.inference import Inference, Settings
-from readmit.invalidate.propose import Signal
 from readmit.records.base import Record
 from readmit.records.errors import ExposureError, NotAllowedError
 from readmit.records.items import Drafted
-from readmit.seal.keys import LocalSigner
+from readmit.rules.invalidate.propose import Signal
+from readmit.trust.keys import LocalSigner
 from readmit.workspace.trial import FIT, rehearse
 from tests.inference.test_inside import Reader
 from tests.scene import Scene

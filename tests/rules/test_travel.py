@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit.inference import Inference, Prepared, Settings
-from readmit.invalidate.propose import Signal
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Reply, Usage
+from readmit.rules.invalidate.propose import Signal
 from readmit.scenario.document import read
 from readmit.scenario.play import played
 from tests.conftest import ROOT

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from readmit.log.names import names
 from readmit.records.errors import ScenarioError
 from readmit.records.reasons import Reason, State
 from readmit.scenario import document as scenario
 from readmit.scenario.play import played, write
-from readmit.store.names import names
 from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

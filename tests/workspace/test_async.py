@@ -14,7 +14,7 @@ import pytest
 
 from readmit import Agent, AsyncAgent, AsyncReturn, AsyncWorkspace, Bundle, Policy, Return, Workspace
 from readmit.errors import RecordError, StoreError
-from readmit.store.connection import BUSY_SECONDS
+from readmit.log.engines.sqlite import BUSY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine

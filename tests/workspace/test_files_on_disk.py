@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Reason, Workspace
-from readmit.probes import Looker
 from readmit.records.canonical import digest, digest_of
 from readmit.records.errors import ProbeError
 from readmit.records.events import EventKind
@@ -17,6 +16,7 @@ from readmit.records.evidence import Evidence
 from readmit.records.items import Scope
 from readmit.records.looks import Looked
 from readmit.records.probes import FileProbe, Finding
+from readmit.sources import Looker
 from tests.scene import Clock
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from readmit import Reason
+from readmit.log.location import MEMORY
 from readmit.records.errors import ExposureError, QuarantineError, RecordError
-from readmit.store.location import MEMORY
 from readmit.workspace.memory import Memory
 from tests.scene import HOUR, START, Scene
 

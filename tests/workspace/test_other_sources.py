@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import LookRules, Policy, Reason, Workspace
-from readmit.probes import Looker
 from readmit.records.errors import ProbeError
+from readmit.sources import Looker
 from tests.scene import HOUR, Clock
 
 if TYPE_CHECKING:

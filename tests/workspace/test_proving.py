@@ -8,16 +8,16 @@ import pytest
 
 from readmit import Workspace
 from readmit.records.errors import SealError, UnknownError
-from readmit.seal.notes import text_of
-from readmit.seal.proofs import check_proof
-from readmit.seal.tlog import LogCheckpoint
+from readmit.trust.notes import text_of
+from readmit.trust.proofs import check_proof
+from readmit.trust.tlog import LogCheckpoint
 from readmit.workspace.proving import proof_of, signed_head, verifier_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from readmit.seal.notes import NoteKey
+    from readmit.trust.notes import NoteKey
 
 
 @pytest.fixture

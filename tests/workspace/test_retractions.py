@@ -14,8 +14,8 @@ from readmit.records.decisions import Envelope
 from readmit.records.deliveries import Exposed
 from readmit.records.errors import ExposureError, QuarantineError, SealError
 from readmit.records.events import EventKind
-from readmit.seal.statement import open_retractions, open_view
-from readmit.seal.trust import trusted
+from readmit.trust.statement import open_retractions, open_view
+from readmit.trust.trust import trusted
 from readmit.workspace.auditing import audit
 from tests.rules.test_out_of_sight import SourcedScene
 from tests.scene import HOUR

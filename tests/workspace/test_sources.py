@@ -19,7 +19,7 @@ from readmit.records.looks import Looked
 from readmit.records.policy import LookRules
 from readmit.records.probes import CallableProbe, Finding
 from readmit.records.reasons import State
-from readmit.seal.keys import LocalSigner
+from readmit.trust.keys import LocalSigner
 from readmit.workspace import loading
 from readmit.workspace.export import json_lines
 from tests.board import Team

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from readmit.check.git import TreeGit
 from readmit.ports.prober import LookLimits
-from readmit.probes.files import Files, Unchanged
 from readmit.records.errors import CheckLimitError, ProbeError
+from readmit.sources.files import Files, Unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from readmit.cli.command import Invocation
     from readmit.records.decisions import Returned
     from readmit.records.events import Event
-    from readmit.seal.notes import NoteKey
+    from readmit.trust.notes import NoteKey
     from readmit.workspace.workspace import Workspace
 
 
@@ -161,11 +161,11 @@ def verify(invocation: Invocation, /, *, kept: BinaryIO | None, keys: tuple[str,
     import msgspec
 
     from readmit.cli.output import emit, progress, show, shown
+    from readmit.log.location import exists
     from readmit.records.base import nfc
     from readmit.records.canonical import without_mark
     from readmit.records.errors import StoreError
-    from readmit.records.wording import counted
-    from readmit.store.location import exists
+    from readmit.text.wording import counted
     from readmit.workspace.verifying import LogVerifier
 
     if not exists(invocation.db):
@@ -230,7 +230,7 @@ def _watched(lines: Iterable[bytes], watch: Callable[[], object]) -> Iterator[by
 def _write(lines: Iterable[bytes], output: str | None, invocation: Invocation) -> None:
     """To a file, or to standard output with every character visible: rows may quote user text."""
     from readmit.cli.output import emit
-    from readmit.seal.escaping import escaped_json
+    from readmit.text.escaping import escaped_json
 
     if output is not None:
         with Path(output).open("wb") as file:

@@ -217,7 +217,7 @@ def _print(pair: PairedReturn) -> None:
     from rich.text import Text
 
     from readmit.cli.output import show, shown, table
-    from readmit.records.wording import counted
+    from readmit.text.wording import counted
 
     heading = f"{pair.backend}, {pair.label}: {pair.principal} is {pair.decision}"
     counts = (

@@ -57,7 +57,7 @@ def list_items(invocation: Invocation, /, **wanted: str | None) -> None:
     """
     from readmit.cli import entries
     from readmit.cli.output import emit, show
-    from readmit.records.wording import counted
+    from readmit.text.wording import counted
 
     listing = _listing(invocation)
     found = [one for one in listing.items.values() if _wanted(one, wanted)]
@@ -162,7 +162,7 @@ def show_log(
     """What happened, the newest last."""
     from readmit.cli import entries
     from readmit.cli.output import emit, show
-    from readmit.records.wording import counted
+    from readmit.text.wording import counted
 
     load_declared_elsewhere()
     if unknown := [kind for kind in kinds if kind not in KINDS]:

@@ -105,7 +105,7 @@ def _where(place: StatementPlace) -> dict[str, str | int]:
 
 def _lines(report: CheckReport, *, everything: bool) -> Iterator[str]:
     from readmit.cli.output import shown
-    from readmit.records.wording import counted
+    from readmit.text.wording import counted
 
     for one in report.findings:
         yield shown(f"{one.place.file}:{one.place.line}: {one.kind} {one.looked_for}: {one.now}")

@@ -13,9 +13,9 @@ from readmit.cli import errors
 from readmit.cli.options import GroupedOption
 from readmit.cli.references import Reference, resolve_all
 from readmit.cli.status import Status
+from readmit.log.location import exists, names, shown
 from readmit.records.base import nfc
 from readmit.records.errors import CheckLimitError, PendingAnswers, ReadmitError, StoreError
-from readmit.store.location import exists, names, shown
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _signing(workspace: Workspace, file: str) -> Workspace:
     """The handle of the principal that a key is enrolled for."""
     from readmit.records.errors import NotAllowedError
     from readmit.records.policy import OWNER
-    from readmit.seal.signer_file import load_signer
+    from readmit.trust.signer_file import load_signer
 
     signer = load_signer(file)
     for one in workspace.writers.enrolled():

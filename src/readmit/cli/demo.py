@@ -30,9 +30,9 @@ def demo(invocation: Invocation, /, *, db: str | None) -> None:
     """
     from readmit.cli import shapes
     from readmit.cli.output import emit, show
+    from readmit.log.location import MEMORY
     from readmit.scenario.document import shipped
     from readmit.scenario.play import played
-    from readmit.store.location import MEMORY
 
     with played(shipped("travel"), db or MEMORY) as done:
         if invocation.json:

@@ -22,7 +22,7 @@ _FIELD = re.compile(r"^(?:[a-z]+\.)?([a-z_]+)(?:\[\d+\])?(?=: | must )")
 
 def report(error: Exception, message: str, *, as_json: bool, debug: bool) -> Status:
     """One line on standard error, or one JSON object on standard output; and a traceback on demand."""
-    from readmit.seal.escaping import escaped
+    from readmit.text.escaping import escaped
 
     if debug:
         traceback.print_exception(error)
@@ -35,7 +35,7 @@ def report(error: Exception, message: str, *, as_json: bool, debug: bool) -> Sta
 
 def as_object(kind: str, message: str) -> str:
     """An error as the JSON object that every command prints."""
-    from readmit.seal.escaping import json_text
+    from readmit.text.escaping import json_text
 
     return json_text({"error": {"type": kind, "message": message}}, indent=2)
 

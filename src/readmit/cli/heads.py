@@ -87,7 +87,7 @@ def prove(
 
 
 def _head(workspace: Workspace, witness: str | None, witness_keys: tuple[str, ...]) -> bytes:
-    from readmit.seal.notes import NoteKey
+    from readmit.trust.notes import NoteKey
     from readmit.workspace.proving import signed_head, witnessed_head
 
     if witness is None:

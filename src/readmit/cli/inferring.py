@@ -128,7 +128,7 @@ def extract(
     from readmit.cli.output import emit, show, shown
     from readmit.inference import Inference
     from readmit.records.events import EventKind
-    from readmit.records.wording import counted
+    from readmit.text.wording import counted
 
     if bool(evidence) == everything:
         raise click.UsageError("name evidence by digest, or give --all")

@@ -50,7 +50,7 @@ def list_keys(invocation: Invocation, /) -> None:
 
 def _keys(workspace: Workspace) -> list[dict[str, Any]]:
     from readmit.records.events import KeyChange
-    from readmit.seal.trust import current, public_of
+    from readmit.trust.trust import current, public_of
     from readmit.workspace.proving import verifier_key
 
     changes = workspace.keys.changes()
@@ -121,7 +121,7 @@ def accept(invocation: Invocation, /) -> None:
     put a store of their own there. Run this only if you replaced or removed it yourself.
     """
     from readmit.cli.output import emit, show
-    from readmit.store.location import accept_store
+    from readmit.log.location import accept_store
 
     store, before = accept_store(invocation.db)
     if invocation.json:
@@ -138,7 +138,7 @@ def export(invocation: Invocation, /, *, key: str | None, verifier: bool, output
     """Print a public key in PEM, for `readmit verify --key`. Default: the key that signs now."""
     from readmit.cli.output import emit
     from readmit.records.errors import SealError
-    from readmit.seal.keys import public_pem
+    from readmit.trust.keys import public_pem
     from readmit.workspace.proving import verifier_key
 
     with invocation.open() as workspace:

@@ -19,7 +19,7 @@ from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
 from readmit.records.verdicts import Answer, Verdict
-from readmit.records.wording import counted
+from readmit.text.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -39,10 +39,10 @@ def play(
     """
     from readmit.cli import shapes
     from readmit.cli.output import emit, progress
+    from readmit.log.location import MEMORY
     from readmit.scenario.document import read
     from readmit.scenario.document import schema as schema_of
     from readmit.scenario.play import played
-    from readmit.store.location import MEMORY
 
     if schema:
         emit(schema_of())
@@ -71,7 +71,7 @@ def _print(done: Play) -> None:
 
     from readmit.cli import reports
     from readmit.cli.output import show, shown
-    from readmit.records.wording import counted
+    from readmit.text.wording import counted
 
     show(Text(shown(done.scenario.name), style="bold"))
     for one in done.returns:

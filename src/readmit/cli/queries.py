@@ -66,7 +66,7 @@ def replay(invocation: Invocation, /, *, return_id: str | None, every: bool) -> 
     """Recompute a past decision from the log and the stored verdicts, and compare bytes."""
     from readmit.cli.audit import returns_of
     from readmit.cli.output import emit, progress, show
-    from readmit.records.wording import counted
+    from readmit.text.wording import counted
 
     if (return_id is None) != every:
         raise click.UsageError("give either RETURN or --all")
@@ -109,7 +109,7 @@ def status(invocation: Invocation, /) -> None:
     from readmit.cli.output import emit, progress, show, shown
     from readmit.ports.presence import last_absence
     from readmit.records.events import Checkpoint
-    from readmit.records.wording import counted
+    from readmit.text.wording import counted
 
     with invocation.open() as workspace, progress("Reading the log", workspace.epoch) as watch:
         kinds: Counter[str] = Counter()

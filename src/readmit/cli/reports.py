@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from readmit.cli import shapes
 from readmit.cli.output import shown, table
 from readmit.records.reasons import DutyState, State
-from readmit.records.wording import counted
+from readmit.text.wording import counted
 from readmit.workspace.history import chain, draft_in_words, looked_in_words
 
 if TYPE_CHECKING:

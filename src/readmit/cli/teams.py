@@ -75,7 +75,7 @@ def opened(workspace: Workspace, given: Mapping[str, Any]) -> Inference:
 
 def lines(prepared: Prepared) -> Iterator[str]:
     """One preparation, for the operator."""
-    from readmit.records.wording import counted
+    from readmit.text.wording import counted
 
     who = prepared.identity
     yield (

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from readmit.cli.command import Invocation
     from readmit.records.decisions import ReturnView
     from readmit.records.retractions import RetractionView
-    from readmit.seal.notes import NoteKey
-    from readmit.seal.proofs import ProvenEvent
+    from readmit.trust.notes import NoteKey
+    from readmit.trust.proofs import ProvenEvent
 
 # A file of such a name can be given as ./NAME.
 _VKEY = re.compile(r"(?!\./)[^+]+\+[0-9a-f]{8}\+")
@@ -52,9 +52,9 @@ def verify(invocation: Invocation, /, *, file: BinaryIO, keys: tuple[str, ...], 
     """
     from readmit.cli.output import emit, show, shown
     from readmit.records.canonical import without_mark
-    from readmit.seal.notes import NoteKey
-    from readmit.seal.proofs import is_proof
-    from readmit.seal.trust import keyid_of
+    from readmit.trust.notes import NoteKey
+    from readmit.trust.proofs import is_proof
+    from readmit.trust.trust import keyid_of
 
     data = without_mark(file.read())
     cosigners = [NoteKey.from_vkey(word) for word in witnesses]
@@ -83,7 +83,7 @@ def verify(invocation: Invocation, /, *, file: BinaryIO, keys: tuple[str, ...], 
 
 def _words(value: object) -> str:
     from readmit.cli.output import shown
-    from readmit.seal.escaping import json_text
+    from readmit.text.escaping import json_text
 
     return shown(json_text(value) if isinstance(value, dict) else str(value))
 
@@ -95,8 +95,8 @@ def named_keys(keys: tuple[str, ...]) -> tuple[dict[str, bytes], list[NoteKey]]:
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
     from readmit.records.canonical import without_mark
-    from readmit.seal.notes import NoteKey, read_vkeys
-    from readmit.seal.trust import keyid_of
+    from readmit.trust.notes import NoteKey, read_vkeys
+    from readmit.trust.trust import keyid_of
 
     raw, logs = {}, []
     for word in keys:
@@ -128,9 +128,9 @@ def _trusted(invocation: Invocation) -> dict[str, bytes]:
 
 
 def _proven(data: bytes, raw: dict[str, bytes], logs: list[NoteKey], witnesses: list[NoteKey]) -> dict[str, Any]:
-    from readmit.seal.notes import NoteKey, text_of
-    from readmit.seal.proofs import check_proof, read_proof
-    from readmit.seal.tlog import LogCheckpoint
+    from readmit.trust.notes import NoteKey, text_of
+    from readmit.trust.proofs import check_proof, read_proof
+    from readmit.trust.tlog import LogCheckpoint
 
     # A bare key has no name: it counts for the log that the proof is about.
     origin = LogCheckpoint.from_text(text_of(read_proof(data).note.encode())).origin
@@ -169,7 +169,7 @@ def _moment(seconds: int) -> str:
 def _viewed(data: bytes, name: str, keys: dict[str, bytes]) -> dict[str, Any]:
     from readmit.records.canonical import decode
     from readmit.records.decisions import Envelope
-    from readmit.seal.statement import open_either
+    from readmit.trust.statement import open_either
 
     return _described(open_either(decode(data, Envelope, what=name), keys))
 

@@ -12,7 +12,7 @@ from readmit.cli.command import command
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
-    from readmit.seal.notes import NoteKey
+    from readmit.trust.notes import NoteKey
 
 _LARGEST_PORT = 65_535
 
@@ -44,8 +44,8 @@ def witness(invocation: Invocation, /, *, listen: str, state: Path, trusted: tup
     """
     from readmit.cli.output import emit, show, shown
     from readmit.records.errors import WitnessError
-    from readmit.witness.server import WitnessServer
-    from readmit.witness.witness import open_witness
+    from readmit.trust.witness.server import WitnessServer
+    from readmit.trust.witness.witness import open_witness
 
     logs = [key for text in trusted for key in _keys(text)]
     host, port = _address(listen)
@@ -65,7 +65,7 @@ def witness(invocation: Invocation, /, *, listen: str, state: Path, trusted: tup
 
 def _keys(text: str) -> list[NoteKey]:
     """The key that an option gives, or those of a file."""
-    from readmit.seal.notes import NoteKey, read_vkeys
+    from readmit.trust.notes import NoteKey, read_vkeys
 
     if text.startswith("@"):
         return read_vkeys(Path(text[1:]).read_text(encoding="utf-8-sig"))

@@ -36,8 +36,8 @@ def new(invocation: Invocation, /, *, file: str) -> None:
     from pathlib import Path
 
     from readmit.cli.output import emit, show
-    from readmit.seal.keys import public_pem
-    from readmit.seal.signer_file import make_signer
+    from readmit.trust.keys import public_pem
+    from readmit.trust.signer_file import make_signer
 
     made = make_signer(file)
     public = Path(file).with_suffix(".pub")

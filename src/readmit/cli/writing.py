@@ -54,10 +54,10 @@ def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
     Creates the database file, or the tables on the server, if needed, and the workspace's first signing key.
     """
     from readmit.cli.output import emit, show, shown
+    from readmit.log.location import names
     from readmit.records.base import nfc
     from readmit.records.canonical import decode_file
     from readmit.records.policy import Policy, differences
-    from readmit.store.location import names
     from readmit.workspace.naming import normal
     from readmit.workspace.workspace import Workspace
 
@@ -240,9 +240,9 @@ def _say(invocation: Invocation, done: dict[str, Any], words: str, notices: Sequ
 
 def _write_file(invocation: Invocation, file: BinaryIO) -> None:
     from readmit.cli.output import progress as bar
-    from readmit.records.wording import counted
     from readmit.scenario.document import read_steps
     from readmit.scenario.play import write
+    from readmit.text.wording import counted
 
     steps = read_steps(file.read(), file=errors.name_of(file))
     with invocation.open() as workspace, bar("Writing", len(steps)) as watch:

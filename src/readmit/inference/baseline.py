@@ -9,11 +9,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.capture.bindings import flaws
-from readmit.capture.links import linked
-from readmit.invalidate.implicit import critical_dependencies, said_at, use_of
-from readmit.invalidate.propose import observations_of, targets_of
-from readmit.invalidate.resolve import resolve
 from readmit.records.events import Event, Suspect
 from readmit.records.evidence import Evidence
 from readmit.records.items import KINDS
@@ -22,6 +17,11 @@ from readmit.records.quotes import quoted
 from readmit.records.reasons import Reason
 from readmit.records.snapshot import Held, Sighting, Snapshot
 from readmit.records.verdicts import Pair, Ruling, Verdict, quotes_found, ruling
+from readmit.rules.capture.bindings import flaws
+from readmit.rules.capture.links import linked
+from readmit.rules.invalidate.implicit import critical_dependencies, said_at, use_of
+from readmit.rules.invalidate.propose import observations_of, targets_of
+from readmit.rules.invalidate.resolve import resolve
 from readmit.workspace.examining import writer_of
 from readmit.workspace.loading import snapshot as take_snapshot
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from readmit.inference.settings import Settings
-    from readmit.invalidate.propose import Observation, Target
     from readmit.ports.store import Log
     from readmit.records.decisions import Cause
     from readmit.records.events import Checkpoint
     from readmit.records.identity import Identity
+    from readmit.rules.invalidate.propose import Observation, Target
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.cycle import examine
 from readmit.records.canonical import digest
 from readmit.records.decisions import Disposition
 from readmit.records.events import Link
 from readmit.records.items import Frontier, Obligation
 from readmit.records.reasons import Reason
 from readmit.records.snapshot import Held
+from readmit.rules.cycle import examine
 from readmit.text.nearness import name_words
 from readmit.workspace.loading import snapshot as take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.cycle import Examined
     from readmit.ports.derived import Derived
     from readmit.records.events import Checkpoint
     from readmit.records.identity import Identity
+    from readmit.rules.cycle import Examined
     from readmit.workspace.workspace import Workspace
 
 NEED = "need"

@@ -19,12 +19,12 @@ from readmit.models.stages.extract import PROMPT, WITHOUT, Drop, ExtractFrom, Ex
 from readmit.ports.models import Failure
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
-from readmit.records.carried import worded
 from readmit.records.errors import ModelError
 from readmit.records.evidence import Evidence
 from readmit.records.items import Drafted, Item
 from readmit.records.own_ids import made_id, own_id
 from readmit.records.quotes import quoted
+from readmit.text.carried import worded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

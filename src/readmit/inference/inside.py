@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.cycle import decide
 from readmit.inference import judging
 from readmit.records.canonical import digest
 from readmit.records.verdicts import Pair, Ruling
+from readmit.rules.cycle import decide
 from readmit.text.nearness import words_of
 from readmit.workspace.asking import ask
 from readmit.workspace.loading import requested

@@ -13,9 +13,9 @@ from readmit.models.stages.plan import plan as ask
 from readmit.ports.models import Failure
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
-from readmit.records.carried import carried
 from readmit.records.errors import ModelError
 from readmit.records.items import Drafted
+from readmit.text.carried import carried
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.inference import deriving, signals
-from readmit.invalidate.propose import (
+from readmit.models.stages.scan import Later, TargetLook
+from readmit.ports.derived import Derived
+from readmit.ports.models import Embedder, Model
+from readmit.records.errors import PendingAnswers
+from readmit.records.verdicts import Pair
+from readmit.rules.invalidate.propose import (
     DeclaredPremises,
     ImpliedFacts,
     Proposals,
@@ -22,11 +27,6 @@ from readmit.invalidate.propose import (
     plan_scan,
     propose,
 )
-from readmit.models.stages.scan import Later, TargetLook
-from readmit.ports.derived import Derived
-from readmit.ports.models import Embedder, Model
-from readmit.records.errors import PendingAnswers
-from readmit.records.verdicts import Pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from readmit.inference.baseline import Baseline
     from readmit.inference.settings import Budgets, Settings
-    from readmit.invalidate.propose import Openings, Scorer
+    from readmit.rules.invalidate.propose import Openings, Scorer
 
     Matrix = NDArray[np.float32]
 

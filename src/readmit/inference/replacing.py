@@ -12,7 +12,6 @@ from readmit.inference.deriving import maker
 from readmit.inference.field import field, meets
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
-from readmit.records.carried import worded
 from readmit.records.errors import NotAllowedError
 from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
@@ -20,6 +19,7 @@ from readmit.records.items import Drafted
 from readmit.records.own_ids import made_id
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
+from readmit.text.carried import worded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,16 +11,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.cycle import examine
 from readmit.inference.deriving import maker
 from readmit.inference.judging import verdict_id
-from readmit.invalidate.implicit import critical_dependencies, use_of
-from readmit.invalidate.sources import needed, resourced
 from readmit.models.stages.verify import PairCase
 from readmit.ports.models import Failure
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
-from readmit.records.carried import worded
 from readmit.records.errors import ConflictError
 from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
@@ -29,7 +25,11 @@ from readmit.records.own_ids import own_id
 from readmit.records.policy import AUTHOR
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Pair, Ruling, Verdict, quotes_found, ruling
-from readmit.records.wording import flat, paragraphs, sentences
+from readmit.rules.cycle import examine
+from readmit.rules.invalidate.implicit import critical_dependencies, use_of
+from readmit.rules.invalidate.sources import needed, resourced
+from readmit.text.carried import worded
+from readmit.text.wording import flat, paragraphs, sentences
 from readmit.workspace.loading import snapshot
 
 if TYPE_CHECKING:

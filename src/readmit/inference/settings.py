@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from readmit.invalidate.propose import Limits, Signal
 from readmit.models.embedders import open_embedder
 from readmit.models.fence import MAX_CHARS
 from readmit.models.open import open_model
@@ -15,6 +14,7 @@ from readmit.records.base import Record
 from readmit.records.canonical import repeated_key, without_mark
 from readmit.records.errors import ModelError, RecordError
 from readmit.records.items import Kind
+from readmit.rules.invalidate.propose import Limits, Signal
 
 if TYPE_CHECKING:
     from readmit.ports.models import Embedder, Model

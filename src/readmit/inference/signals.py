@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.invalidate.propose import Center, Embeddings, ImpliedFacts, Passages, passages, windows
+from readmit.rules.invalidate.propose import Center, Embeddings, ImpliedFacts, Passages, passages, windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.records.errors import RecordError
-from readmit.records.hidden import replace_hidden
+from readmit.text.hidden import replace_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from readmit.pages.markup import Markup, element, together, trusted
 from readmit.pages.values import LANES
 from readmit.pages.wording import moment
-from readmit.records.wording import counted
-from readmit.seal.escaping import escaped
+from readmit.text.escaping import escaped
+from readmit.text.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

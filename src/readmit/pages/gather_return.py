@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from readmit.capture.fold import fold
-from readmit.capture.links import linked_needs
 from readmit.pages.entries import Sight
 from readmit.pages.premises import trees
 from readmit.pages.seals import deliveries, digests, seals
@@ -20,6 +18,8 @@ from readmit.records.events import EventKind
 from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
 from readmit.records.snapshot import WorkState
+from readmit.rules.capture.fold import fold
+from readmit.rules.capture.links import linked_needs
 from readmit.workspace.history import dispositions, looked_in_words, recorded
 from readmit.workspace.missing import lacking
 from readmit.workspace.trial import FIT

@@ -11,12 +11,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.capture.bindings import flaws
-from readmit.capture.checkpoint import checkpoint
-from readmit.capture.fold import fold
-from readmit.capture.voided import evidence_without, state_without
-from readmit.gate.judge import distinct
-from readmit.invalidate.resolve import resolve
 from readmit.pages.entries import Sight
 from readmit.pages.values import Happening, Heading, Moment, ShownItem, SlotItem, SlotPage, Span
 from readmit.pages.wording import moment
@@ -29,6 +23,12 @@ from readmit.records.policy import Policy
 from readmit.records.reasons import state_of
 from readmit.records.snapshot import Held, Sighting, Snapshot, WorkState
 from readmit.records.voids import Voids
+from readmit.rules.capture.bindings import flaws
+from readmit.rules.capture.checkpoint import checkpoint
+from readmit.rules.capture.fold import fold
+from readmit.rules.capture.voided import evidence_without, state_without
+from readmit.rules.gate.judge import distinct
+from readmit.rules.invalidate.resolve import resolve
 from readmit.workspace.background import concerned
 from readmit.workspace.loading import add_judged
 

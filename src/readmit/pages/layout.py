@@ -12,7 +12,7 @@ from readmit.pages.drawing import drawing_style
 from readmit.pages.markup import Markup, element, together, trusted
 from readmit.pages.wording import cut, moment
 from readmit.records.reasons import State
-from readmit.records.wording import counted
+from readmit.text.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

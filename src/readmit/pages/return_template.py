@@ -11,7 +11,7 @@ from readmit.pages.markup import Markup, element, together
 from readmit.pages.wording import cut, moment
 from readmit.records.reasons import PRECEDENCE, State
 from readmit.records.retractions import Retractions
-from readmit.records.wording import counted
+from readmit.text.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,10 +10,10 @@ from readmit.records.canonical import decode
 from readmit.records.decisions import Decision, Envelope
 from readmit.records.errors import ReadmitError, RecordError, SealError
 from readmit.records.events import EventKind
-from readmit.seal.notes import verify
-from readmit.seal.statement import open_either
-from readmit.seal.tlog import LogCheckpoint
-from readmit.seal.trust import trusted
+from readmit.trust.notes import verify
+from readmit.trust.statement import open_either
+from readmit.trust.tlog import LogCheckpoint
+from readmit.trust.trust import trusted
 from readmit.workspace.proving import signed_head, verifier_key
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from readmit.pages import drawing, layout
 from readmit.pages.layout import PageSection, badge, folded, named
 from readmit.pages.markup import Markup, element, together
 from readmit.pages.wording import cut, moment
-from readmit.records.wording import counted
+from readmit.text.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from readmit.log.location import MEMORY, names
 from readmit.records.base import nfc, utc
 from readmit.records.errors import ConflictError, ExposureError, ReadmitError, ScenarioError, UnknownError
 from readmit.records.events import EventKind
@@ -22,7 +23,6 @@ from readmit.records.waiting import Approve, Decline
 from readmit.scenario import steps
 from readmit.scenario.document import Scenario
 from readmit.scenario.durations import duration
-from readmit.store.location import MEMORY, names
 from readmit.workspace.history import out_of_sight
 from readmit.workspace.rights import check_evidence, item_for
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from threading import get_ident
 from typing import TYPE_CHECKING
 
-from readmit.capture.moment import later
 from readmit.records.arguments import explained
 from readmit.records.base import listed, nfc, require_flag, require_id
 from readmit.records.errors import RateError, RecordError
@@ -15,6 +14,7 @@ from readmit.records.events import EventKind
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.moments import Void
 from readmit.records.waiting import Approve
+from readmit.rules.capture.moment import later
 from readmit.workspace.naming import all_nfc
 from readmit.workspace.plans import Notice, contest_plans, notices
 from readmit.workspace.slots import SlotUse, check_expected, check_replaces, contest, counts, unseen

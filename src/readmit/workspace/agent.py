@@ -6,7 +6,6 @@ import secrets
 from functools import partial
 from typing import TYPE_CHECKING
 
-from readmit.capture.checkpoint import checkpoint
 from readmit.ports.presence import last_absence, received
 from readmit.records.arguments import explained
 from readmit.records.base import nfc, require_id, require_name
@@ -14,6 +13,7 @@ from readmit.records.errors import ConflictError, LeaseError, PendingAnswers, Qu
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.evidence import Experience
 from readmit.records.own_ids import check_giver, own_id
+from readmit.rules.capture.checkpoint import checkpoint
 from readmit.workspace.asking import Caller, ask
 from readmit.workspace.banks import readable
 from readmit.workspace.exposing import instance_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.cycle import RULES
 from readmit.records.canonical import checked
 from readmit.records.decisions import Examination, Request
+from readmit.rules.cycle import RULES
 from readmit.workspace.examining import examination
 from readmit.workspace.timekeeping import jumped
 

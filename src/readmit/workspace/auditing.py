@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.log.index_check import IndexCheck
+from readmit.log.index_touched import TouchedCheck, draft_of
+from readmit.log.log import SqlLog
+from readmit.log.log_check import LogCheck, Reached
+from readmit.log.statemap import Root
 from readmit.records.canonical import decode
 from readmit.records.errors import SealError, StoreError, TamperedError
 from readmit.records.events import EventKind, KeyChange
 from readmit.records.kinds import kind_named
 from readmit.records.tree import tree_hash, verify_consistency
-from readmit.seal.notes import NoteKey, open_note
-from readmit.seal.tlog import LogCheckpoint
-from readmit.seal.trust import public_of
-from readmit.store.index_check import IndexCheck
-from readmit.store.index_touched import TouchedCheck, draft_of
-from readmit.store.log import SqlLog
-from readmit.store.log_check import LogCheck, Reached
-from readmit.store.statemap import Root
+from readmit.trust.notes import NoteKey, open_note
+from readmit.trust.tlog import LogCheckpoint
+from readmit.trust.trust import public_of
 from readmit.workspace.history import replay
 from readmit.workspace.return_check import BasisCheck, FiledRows, delivery_flaws, return_flaws
 from readmit.workspace.sealing import LogSealer, keys_after, origin_of

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from readmit.capture.fold import fold
 from readmit.records.events import Supersede
 from readmit.records.items import Frontier, Obligation
 from readmit.records.snapshot import WorkState
+from readmit.rules.capture.fold import fold
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

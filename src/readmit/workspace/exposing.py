@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from readmit.capture.moment import later
-from readmit.cover.newest import newest_supporters
-from readmit.cycle import examine
 from readmit.ports.presence import received
-from readmit.readmission.retract import out
 from readmit.records.base import Time
 from readmit.records.canonical import canonical, decode, digest_of
 from readmit.records.decisions import Decision, Envelope, Returned, ReturnView
@@ -29,11 +25,15 @@ from readmit.records.identity import Identity
 from readmit.records.items import Item
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
-from readmit.seal import render
-from readmit.seal.recheck import recheck
-from readmit.seal.statement import open_view
-from readmit.seal.trust import trusted
-from readmit.seal.view import contents, withdrawn
+from readmit.rules.capture.moment import later
+from readmit.rules.cover.newest import newest_supporters
+from readmit.rules.cycle import examine
+from readmit.rules.readmission import render
+from readmit.rules.readmission.recheck import recheck
+from readmit.rules.readmission.retract import out
+from readmit.rules.readmission.view import contents, withdrawn
+from readmit.trust.statement import open_view
+from readmit.trust.trust import trusted
 from readmit.workspace.examining import examination
 from readmit.workspace.loading import current
 from readmit.workspace.returning import logger

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from readmit.records.arguments import explained
 from readmit.records.base import nfc, require_name, utc
 from readmit.records.policy import AUTHOR, OWNER, unreserved
-from readmit.seal.signer_file import load_signer
+from readmit.trust.signer_file import load_signer
 from readmit.workspace.observing import Observer
 from readmit.workspace.signatures import Signatures
 from readmit.workspace.timekeeping import HostClock

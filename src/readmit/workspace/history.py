@@ -8,10 +8,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.cover.find import Deadline
-from readmit.cycle import RULES, decide
-from readmit.gate.gates import authorized
-from readmit.gate.judge import distinct
 from readmit.records.canonical import canonical, decode, digest, digest_of
 from readmit.records.decisions import (
     Cause,
@@ -27,10 +23,14 @@ from readmit.records.errors import SealError, TamperedError, UnknownError
 from readmit.records.events import EventKind
 from readmit.records.items import Drafted, Item
 from readmit.records.reasons import Reason, state_of
-from readmit.records.wording import counted
-from readmit.seal.escaping import escaped
-from readmit.seal.signatures import decode64
-from readmit.seal.statement import decode_retractions, decode_view
+from readmit.rules.cover.find import Deadline
+from readmit.rules.cycle import RULES, decide
+from readmit.rules.gate.gates import authorized
+from readmit.rules.gate.judge import distinct
+from readmit.text.escaping import escaped
+from readmit.text.wording import counted
+from readmit.trust.signatures import decode64
+from readmit.trust.statement import decode_retractions, decode_view
 from readmit.workspace.loading import requested
 from readmit.workspace.sources import sources_in_words
 

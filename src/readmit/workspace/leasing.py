@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.capture.checkpoint import checkpoint
-from readmit.capture.moment import later
 from readmit.ports.presence import last_absence, tenure, tenure_in
 from readmit.records.base import shown
 from readmit.records.drafts import draft
@@ -25,6 +23,8 @@ from readmit.records.events import Checkpoint, EventKind
 from readmit.records.identity import Identity
 from readmit.records.leases import Lease
 from readmit.records.policy import AUTHOR, CENTURY, OWNER
+from readmit.rules.capture.checkpoint import checkpoint
+from readmit.rules.capture.moment import later
 from readmit.workspace.signatures import swept_away
 from readmit.workspace.timekeeping import lagging
 from readmit.workspace.writer import Writer

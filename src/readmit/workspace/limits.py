@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from readmit.records.errors import RateError
 from readmit.records.items import Obligation
 from readmit.records.policy import OWNER
-from readmit.records.wording import counted
+from readmit.text.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

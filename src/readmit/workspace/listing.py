@@ -10,11 +10,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.capture.checkpoint import checkpoint
-from readmit.capture.fold import fold
-from readmit.capture.voided import evidence_without
-from readmit.cycle import examine
-from readmit.gate.judge import distinct
 from readmit.records.decisions import Cause, Returned
 from readmit.records.deliveries import Exposed
 from readmit.records.events import Checkpoint, Event, EventKind, Suspect
@@ -24,6 +19,11 @@ from readmit.records.reasons import State, state_of
 from readmit.records.snapshot import Snapshot, WorkState
 from readmit.records.verdicts import Verdict
 from readmit.records.voids import Voids
+from readmit.rules.capture.checkpoint import checkpoint
+from readmit.rules.capture.fold import fold
+from readmit.rules.capture.voided import evidence_without
+from readmit.rules.cycle import examine
+from readmit.rules.gate.judge import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

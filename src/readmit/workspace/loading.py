@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from readmit.capture.checkpoint import unchanged
-from readmit.capture.fold import fold
-from readmit.capture.voided import evidence_without, sources_without, state_without
 from readmit.records.events import EventKind, Suspect
 from readmit.records.policy import AUTHOR
 from readmit.records.snapshot import Snapshot, WorkState
 from readmit.records.verdicts import Verdict
 from readmit.records.voids import Voids
+from readmit.rules.capture.checkpoint import unchanged
+from readmit.rules.capture.fold import fold
+from readmit.rules.capture.voided import evidence_without, sources_without, state_without
 from readmit.workspace.background import concerned, with_frontiers
 from readmit.workspace.banks import within_reach
 from readmit.workspace.handed import handed_since

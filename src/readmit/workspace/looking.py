@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from readmit.cycle import examine, unfit
-from readmit.invalidate.implicit import critical_dependencies
-from readmit.invalidate.sources import is_due, is_kept, is_stale, needed
 from readmit.records.base import LONGEST_TEXT
 from readmit.records.canonical import digest, digest_of
 from readmit.records.drafts import draft
@@ -28,6 +25,9 @@ from readmit.records.policy import AUTHOR
 from readmit.records.probes import Finding
 from readmit.records.reasons import Reason, State
 from readmit.records.snapshot import Source
+from readmit.rules.cycle import examine, unfit
+from readmit.rules.invalidate.implicit import critical_dependencies
+from readmit.rules.invalidate.sources import is_due, is_kept, is_stale, needed
 from readmit.workspace.loading import snapshot as snapshot_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from datetime import datetime
 
-    from readmit.cycle import Examined
     from readmit.ports.prober import Prober, ProbeResult
     from readmit.ports.store import Log
     from readmit.records.decisions import Request
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from readmit.records.identity import Identity
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot
+    from readmit.rules.cycle import Examined
     from readmit.workspace.probing import Probing
 
 logger = logging.getLogger("readmit")

@@ -20,8 +20,6 @@ from readmit.backends.admission import Ground, Standing, gone, items_of, standin
 from readmit.backends.binding import BoundBackend, bindings, conservative
 from readmit.backends.handle import Gate, ReturnedMemory
 from readmit.backends.opening import open_backend
-from readmit.capture.moment import later
-from readmit.cycle import examine
 from readmit.ports.backend import TEAM, Banked, Mending
 from readmit.ports.presence import tenure
 from readmit.records.arguments import explained
@@ -31,7 +29,9 @@ from readmit.records.decisions import Returned, ReturnView
 from readmit.records.deliveries import Exposed
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, RecordError, UnknownError
 from readmit.records.events import Close, EventKind, Overrule
-from readmit.seal.view import contents
+from readmit.rules.capture.moment import later
+from readmit.rules.cycle import examine
+from readmit.rules.readmission.view import contents
 from readmit.workspace.history import dispositions, explain, recorded
 from readmit.workspace.loading import current
 from readmit.workspace.timekeeping import lagging

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
-from readmit.invalidate.overrule import reaches
 from readmit.records.errors import ConflictError
 from readmit.records.identity import Identity
 from readmit.records.reasons import Grant
 from readmit.records.verdicts import Verdict
+from readmit.rules.invalidate.overrule import reaches
 from readmit.workspace.replacing import Replacements
 from readmit.workspace.slots import OF_THE_READER, examined_for
 

@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.capture.fold import fold
-from readmit.capture.moment import later
-from readmit.invalidate.order import Order
 from readmit.records.canonical import digest
 from readmit.records.drafts import draft
 from readmit.records.events import Dispute, EventKind
@@ -24,6 +21,9 @@ from readmit.records.policy import AUTHOR, Policy
 from readmit.records.reasons import Reason, State
 from readmit.records.snapshot import WorkState
 from readmit.records.statements import same_statement
+from readmit.rules.capture.fold import fold
+from readmit.rules.capture.moment import later
+from readmit.rules.invalidate.order import Order
 from readmit.workspace.remedies import Remedy, act
 from readmit.workspace.rights import known_to
 from readmit.workspace.slots import SlotUse, judged, overlap

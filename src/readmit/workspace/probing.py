@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from readmit.ports.prober import Captured
     from readmit.ports.store import Log
-    from readmit.probes import Looker
     from readmit.records.looks import Looked
     from readmit.records.policy import LookRules, Policy
     from readmit.records.probes import Scalar
+    from readmit.sources import Looker
     from readmit.workspace.agent import Agent
     from readmit.workspace.writer import Writer
 
@@ -55,7 +55,7 @@ class Eyes:
 
 
 def _looker(limits: LookLimits) -> Looker:
-    from readmit.probes import Looker
+    from readmit.sources import Looker
 
     return Looker(limits)
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from readmit.records.errors import SealError
 from readmit.records.tree import leaf_hash, verify_inclusion
-from readmit.seal.notes import NoteKey, text_of
-from readmit.seal.proofs import prove_event
-from readmit.seal.tlog import LogCheckpoint
-from readmit.witness.client import witnessed
+from readmit.trust.notes import NoteKey, text_of
+from readmit.trust.proofs import prove_event
+from readmit.trust.tlog import LogCheckpoint
+from readmit.trust.witness.client import witnessed
 from readmit.workspace.sealing import origin_of
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from readmit.log.backup import LogEnds, compare, put_back, store_of
+from readmit.log.key_folder import KeyFolder, places_of
+from readmit.log.location import is_url, shown
 from readmit.records.errors import StoreError
-from readmit.store.backup import LogEnds, compare, put_back, store_of
-from readmit.store.key_folder import KeyFolder, places_of
-from readmit.store.location import is_url, shown
 from readmit.workspace.signing import mark_of, pin_of
 
 

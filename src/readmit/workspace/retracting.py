@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from readmit.capture.moment import later
-from readmit.cycle import examine
-from readmit.readmission.retract import out
 from readmit.records.canonical import canonical, decode, digest_of
 from readmit.records.decisions import Decision, Envelope, Returned
 from readmit.records.deliveries import Exposed
@@ -21,11 +18,14 @@ from readmit.records.events import EventKind
 from readmit.records.items import Item
 from readmit.records.reasons import Reason
 from readmit.records.retractions import Retractions, RetractionView
-from readmit.seal import render_retractions
-from readmit.seal.recheck import recheck_retractions
-from readmit.seal.statement import open_retractions
-from readmit.seal.trust import trusted
-from readmit.seal.view import withdrawn
+from readmit.rules.capture.moment import later
+from readmit.rules.cycle import examine
+from readmit.rules.readmission import render_retractions
+from readmit.rules.readmission.recheck import recheck_retractions
+from readmit.rules.readmission.retract import out
+from readmit.rules.readmission.view import withdrawn
+from readmit.trust.statement import open_retractions
+from readmit.trust.trust import trusted
 from readmit.workspace.exposing import OLDER, issued_to, return_of
 from readmit.workspace.loading import current
 from readmit.workspace.returning import logger

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.log.engines.sqlite_schema import SHIFT
 from readmit.records.canonical import decode, digest_of
 from readmit.records.decisions import Decision, Envelope
 from readmit.records.errors import ReadmitError
 from readmit.records.events import EventKind
 from readmit.records.kinds import name_in
 from readmit.records.own_ids import own_id
-from readmit.seal.statement import open_either
-from readmit.store.schema import SHIFT
+from readmit.trust.statement import open_either
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from readmit.log.sql import Sql
     from readmit.ports.store import AuditRow, StoredDecision
-    from readmit.store.sql import Sql
 
 _ITEM = "SELECT digest FROM event WHERE pos = ? + (SELECT epoch FROM name WHERE ws = ? AND id = ?)"
 _ACT = "SELECT kind, by FROM event WHERE pos = ?"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from readmit.cycle import decide, refuse, withhold
 from readmit.ports.store import StoredDecision
 from readmit.records.canonical import canonical, digest_of
 from readmit.records.decisions import Outcome, Returned
@@ -18,18 +17,19 @@ from readmit.records.errors import ConflictError, TamperedError
 from readmit.records.events import EventKind
 from readmit.records.reasons import Reason
 from readmit.records.snapshot import Snapshot
-from readmit.seal.statement import seal_retractions, seal_view
+from readmit.rules.cycle import decide, refuse, withhold
+from readmit.trust.statement import seal_retractions, seal_view
 from readmit.workspace.loading import requested
 from readmit.workspace.looking import LookBefore, with_looks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from readmit.cycle import Examined
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
     from readmit.records.decisions import Envelope, Request
     from readmit.records.events import Checkpoint
+    from readmit.rules.cycle import Examined
 
 logger = logging.getLogger("readmit")
 

@@ -12,10 +12,10 @@ from urllib.parse import quote
 
 from readmit.records.errors import SealError, TamperedError
 from readmit.records.tree import verify_consistency
-from readmit.seal.notes import NoteKey, open_note, sign
-from readmit.seal.pin import Trust
-from readmit.seal.tlog import LogCheckpoint
-from readmit.seal.trust import public_of
+from readmit.trust.notes import NoteKey, open_note, sign
+from readmit.trust.pin import Trust
+from readmit.trust.tlog import LogCheckpoint
+from readmit.trust.trust import public_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from readmit.ports.signer import Signer
     from readmit.records.events import KeyChange
     from readmit.records.tree import TreeHead
-    from readmit.seal.keys import KeyRing
-    from readmit.seal.pin import Pin
+    from readmit.trust.keys import KeyRing
+    from readmit.trust.pin import Pin
 
 logger = logging.getLogger("readmit")
 

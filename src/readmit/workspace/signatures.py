@@ -11,7 +11,7 @@ from readmit.records.errors import ConflictError, LeaseError, NotAllowedError, R
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.leases import Lease
 from readmit.records.policy import AUTHOR, OWNER, Policy, differences
-from readmit.seal.writers import Authority, SigningDomain, is_finding
+from readmit.trust.writers import Authority, SigningDomain, is_finding
 from readmit.workspace.remedies import command
 
 if TYPE_CHECKING:

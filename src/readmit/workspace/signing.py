@@ -13,10 +13,10 @@ from readmit.records.drafts import draft
 from readmit.records.errors import SealError, TamperedError
 from readmit.records.events import EventKind, KeyChange
 from readmit.records.policy import OWNER
-from readmit.seal.keys import FileRing, KeyRing, MemoryRing
-from readmit.seal.pin import FilePin, MemoryPin
-from readmit.seal.trust import current, revoke, rotation, trust, trusted
-from readmit.seal.watermark import FileWatermark, MemoryWatermark
+from readmit.trust.keys import FileRing, KeyRing, MemoryRing
+from readmit.trust.pin import FilePin, MemoryPin
+from readmit.trust.trust import current, revoke, rotation, trust, trusted
+from readmit.trust.watermark import FileWatermark, MemoryWatermark
 from readmit.workspace.sealing import LogSealer
 from readmit.workspace.signatures import Signatures, policy_in_force
 from readmit.workspace.writer import ANYBODY
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
     from readmit.records.events import Event
-    from readmit.seal.pin import Pin
-    from readmit.seal.watermark import Watermark
+    from readmit.trust.pin import Pin
+    from readmit.trust.watermark import Watermark
     from readmit.workspace.writer import Writer
 
 OVERLAP = timedelta(days=1)

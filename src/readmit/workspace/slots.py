@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.capture.checkpoint import checkpoint
-from readmit.capture.fold import fold
-from readmit.cycle import examine
 from readmit.ports.presence import last_absence
 from readmit.records.canonical import digest
 from readmit.records.drafts import draft
@@ -19,6 +16,9 @@ from readmit.records.policy import AUTHOR
 from readmit.records.reasons import Reason, State
 from readmit.records.snapshot import Snapshot, WorkState
 from readmit.records.statements import same_statement
+from readmit.rules.capture.checkpoint import checkpoint
+from readmit.rules.capture.fold import fold
+from readmit.rules.cycle import examine
 from readmit.workspace.background import concerned
 from readmit.workspace.loading import add_judged
 from readmit.workspace.rights import known_to
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from readmit.cycle import Examined
     from readmit.ports.store import Log
     from readmit.records.decisions import Cause
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held
+    from readmit.rules.cycle import Examined
 
 OF_THE_READER = frozenset({State.UNAUTHORIZED, State.NOT_APPLICABLE})
 """States that concern a particular reader, not the item."""

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.cycle import examine
 from readmit.ports.presence import last_absence
 from readmit.records.base import Id, shown
 from readmit.records.decisions import Disposition
 from readmit.records.errors import RecordError, StoreError
 from readmit.records.events import Close, EventKind, Overrule
 from readmit.records.reasons import State
+from readmit.rules.cycle import examine
 from readmit.workspace.loading import current
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from readmit.capture.moment import lag
 from readmit.records.base import utc
 from readmit.records.errors import NotAllowedError, RecordError, UnknownError
 from readmit.records.events import EventKind
 from readmit.records.moments import Jump
 from readmit.records.policy import distinct
+from readmit.rules.capture.moment import lag
 from readmit.workspace.signatures import InForce
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.capture.fold import fold
-from readmit.capture.links import linked_needs
 from readmit.ports.presence import is_away
 from readmit.records.decisions import Decision, Disposition, Request
 from readmit.records.items import Item
 from readmit.records.reasons import Reason, State
 from readmit.records.snapshot import WorkState
+from readmit.rules.capture.fold import fold
+from readmit.rules.capture.links import linked_needs
 from readmit.workspace.asking import ask
 from readmit.workspace.history import dispositions, recorded
 from readmit.workspace.remedies import BLANK

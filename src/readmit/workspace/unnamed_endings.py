@@ -13,12 +13,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.capture.bindings import flaws
-from readmit.capture.checkpoint import checkpoint
-from readmit.capture.fold import fold
-from readmit.capture.voided import evidence_without
-from readmit.invalidate.resolve import resolve
-from readmit.invalidate.statements import SameStatements
 from readmit.records.decisions import Returned
 from readmit.records.events import EventKind
 from readmit.records.identity import Identity
@@ -26,6 +20,12 @@ from readmit.records.items import Frontier, Obligation
 from readmit.records.reasons import Reason
 from readmit.records.snapshot import Snapshot, WorkState
 from readmit.records.voids import Voids
+from readmit.rules.capture.bindings import flaws
+from readmit.rules.capture.checkpoint import checkpoint
+from readmit.rules.capture.fold import fold
+from readmit.rules.capture.voided import evidence_without
+from readmit.rules.invalidate.resolve import resolve
+from readmit.rules.invalidate.statements import SameStatements
 from readmit.workspace.history import dispositions
 from readmit.workspace.loading import add_judged
 from readmit.workspace.signatures import authority, policy_in_force

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.log.location import open_store
+from readmit.log.log_check import Reached
 from readmit.records.errors import SealError, TamperedError
 from readmit.records.tree import verify_consistency
-from readmit.seal.notes import NoteKey
-from readmit.seal.pin import FILE_MODE, FilePin, MemoryPin, Trust
-from readmit.seal.trust import keyid_of
-from readmit.store.location import open_store
-from readmit.store.log_check import Reached
+from readmit.trust.notes import NoteKey
+from readmit.trust.pin import FILE_MODE, FilePin, MemoryPin, Trust
+from readmit.trust.trust import keyid_of
 from readmit.workspace.auditing import audit
 from readmit.workspace.sealing import LogSealer, keys_after, origin_of
 from readmit.workspace.signing import pin_of, stem_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from readmit.ports.sealer import Extension
     from readmit.records.tree import TreeHead
-    from readmit.seal.keys import KeyRing
+    from readmit.trust.keys import KeyRing
     from readmit.workspace.auditing import AuditReport
 
 

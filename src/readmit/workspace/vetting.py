@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from readmit.ports.store import Log
     from readmit.records.events import Event
     from readmit.records.snapshot import Held, Sighting, Snapshot, WorkState
-    from readmit.seal.writers import Authority
+    from readmit.trust.writers import Authority
 
 
 def vetted(snapshot: Snapshot, log: Log, authority: Authority) -> Snapshot:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import msgspec
 
-from readmit.capture.moment import later
+from readmit.log.location import MEMORY, folder_of, open_store
 from readmit.records.arguments import explained
 from readmit.records.base import (
     listed,
@@ -31,7 +31,7 @@ from readmit.records.events import EventKind, Resolve
 from readmit.records.identity import Identity
 from readmit.records.own_ids import check_giver, own_id
 from readmit.records.policy import Policy, unreserved
-from readmit.store.location import MEMORY, folder_of, open_store
+from readmit.rules.capture.moment import later
 from readmit.workspace import history, missing
 from readmit.workspace.acting import Acting
 from readmit.workspace.agent import Agent
@@ -55,11 +55,11 @@ if TYPE_CHECKING:
 
     from readmit.ports.prober import Captured, LookLimits
     from readmit.ports.signer import Signer
-    from readmit.probes import Looker
     from readmit.records.base import Moment
     from readmit.records.decisions import Decision, Disposition
     from readmit.records.items import Drafted
     from readmit.records.kinds import DeclaredKind
+    from readmit.sources import Looker
     from readmit.workspace.diagnosis.checkup import Checkup
     from readmit.workspace.diagnosis.symptoms import Diagnosis
     from readmit.workspace.history import Explanation, Replay

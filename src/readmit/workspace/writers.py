@@ -12,8 +12,8 @@ from readmit.records.errors import ConflictError, NotAllowedError, RecordError, 
 from readmit.records.events import EventKind
 from readmit.records.policy import AUTHOR, OWNER, distinct
 from readmit.records.writer_keys import WriterKey
-from readmit.seal.signer_file import public_key
-from readmit.seal.trust import keyid_of
+from readmit.trust.signer_file import public_key
+from readmit.trust.trust import keyid_of
 from readmit.workspace.signatures import authority, check_signed, policy_in_force
 from readmit.workspace.writing import check_governor
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit.ports.store import Log
-    from readmit.seal.writers import EnrolledKey
+    from readmit.trust.writers import EnrolledKey
     from readmit.workspace.signatures import Signatures
     from readmit.workspace.writer import Writer
 

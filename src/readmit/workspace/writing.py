@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.capture.moment import later
 from readmit.ports.presence import is_away
 from readmit.records.canonical import digest_of
 from readmit.records.errors import ConflictError, NotAllowedError, RecordError, UnknownError
@@ -36,6 +35,7 @@ from readmit.records.policy import AUTHOR, OWNER
 from readmit.records.roles import Reassign
 from readmit.records.verdicts import Examine, Verdict
 from readmit.records.waiting import Approve, Decline
+from readmit.rules.capture.moment import later
 from readmit.workspace import rights
 from readmit.workspace.limits import check_limits
 from readmit.workspace.overruling import check_needed

@@ -21,8 +21,8 @@ from readmit.models.stages.pieces import pieces
 from readmit.models.stages.wording import Section, request
 from readmit.models.structured import answer
 from readmit.ports.models import Failure
-from readmit.records.carried import ASSISTANT, says_nothing
 from readmit.records.errors import ModelError
+from readmit.text.carried import ASSISTANT, says_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.capture.checkpoint import checkpoint
 from readmit.ports.presence import last_absence, tenure_in
 from readmit.records.identity import Identity
 from readmit.records.items import Kind
 from readmit.records.policy import OWNER, Policy
 from readmit.records.waiting import Wait
+from readmit.rules.capture.checkpoint import checkpoint
 from readmit.workspace.diagnosis.lacks import unrequired
 from readmit.workspace.diagnosis.names import printed
 from readmit.workspace.diagnosis.symptoms import Diagnosis, Symptom, Trouble

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from readmit.records.reasons import State
-from readmit.seal.escaping import escaped
+from readmit.text.escaping import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

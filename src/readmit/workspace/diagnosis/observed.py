@@ -10,8 +10,8 @@ from readmit.records.evidence import Evidence
 from readmit.records.items import Frontier, Obligation
 from readmit.records.policy import AUTHOR
 from readmit.records.reasons import Reason
-from readmit.records.wording import counted
 from readmit.text.nearness import near
+from readmit.text.wording import counted
 from readmit.workspace.diagnosis.names import printed, quoted
 from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
 from readmit.workspace.examining import observations

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from readmit.records.events import Revoke, Settle, Supersede
 from readmit.records.items import Frontier, Item, Kind, Obligation
 from readmit.records.policy import OWNER
-from readmit.records.wording import counted
+from readmit.text.wording import counted
 from readmit.workspace.diagnosis.names import alike, printed
 from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
 from readmit.workspace.remedies import BLANK, come_back, depart, reassign, write

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from readmit.inference.signals import implications, sentences, whole_texts
-from readmit.invalidate.propose import (
+from readmit.models.embedders import CachedEmbedder, VectorsInMemory
+from readmit.records.verdicts import Pair
+from readmit.rules.invalidate.propose import (
     Limits,
     Scored,
     Signal,
@@ -17,8 +19,6 @@ from readmit.invalidate.propose import (
     propose,
     windows,
 )
-from readmit.models.embedders import CachedEmbedder, VectorsInMemory
-from readmit.records.verdicts import Pair
 from readmit_bench.evaluation.development import implied_facts, memora_filler, official_filler, stale_pairs
 from readmit_bench.evaluation.histories import PairHistory, histories, statements_only
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.invalidate.propose import Openings, Scorer
     from readmit.ports.models import Embedder
+    from readmit.rules.invalidate.propose import Openings, Scorer
     from readmit_bench.evaluation.development import Filler, StalePair
 
     Matrix = NDArray[np.float32]

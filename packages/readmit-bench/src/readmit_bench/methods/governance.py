@@ -13,10 +13,10 @@ import msgspec
 
 from readmit.inference import Settings
 from readmit.inference.settings import Budgets
-from readmit.invalidate.propose import Signal
 from readmit.models.fence import MAX_CHARS
 from readmit.models.stages import answer, plan, scan
 from readmit.records.policy import Policy
+from readmit.rules.invalidate.propose import Signal
 from readmit_bench.methods.protocol import PRIVATE
 
 # What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes.

@@ -40,10 +40,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.cover.coverage import report, sufficient
 from readmit.inference.resolving import Asked
 from readmit.models.stages.answer import Question
 from readmit.models.stages.plan import Plan, Task, plan
+from readmit.rules.cover.coverage import report, sufficient
 from readmit_bench.actor_answers import Staged, choices_in
 from readmit_bench.episodes import View, Withdrawn
 from readmit_bench.methods.composing import composed, statements_in, states

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.records.canonical import digest
-from readmit.records.carried import worded
 from readmit.records.errors import UnknownError
 from readmit.records.events import EventKind, Link
 from readmit.records.evidence import Evidence
 from readmit.records.items import Drafted
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason, State
+from readmit.text.carried import worded
 from readmit.workspace.workspace import Workspace
 from readmit_bench.evaluation.verifying import moment_of
 

@@ -1,0 +1,1 @@
+"""The databases that a log lives in: SQLite files and PostgreSQL servers."""

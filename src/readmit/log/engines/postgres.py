@@ -1,0 +1,378 @@
+"""A PostgreSQL database: durable commits, one writer of a workspace at a time, transactions that nest.
+
+A transaction starts by locking its workspace's row, as SQLite's starts by locking the file, so that epochs have no
+gap and nothing read within it can change. Statements that return nothing wait until something is read or the
+transaction ends, and then are sent together: the round trip is what a write costs.
+"""
+
+from __future__ import annotations
+
+import weakref
+from contextlib import contextmanager, nullcontext
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from readmit.log.changes import NOTHING
+from readmit.log.engines.postgres_client import (
+    CLOCK,
+    Address,
+    PendingStatement,
+    Unanswered,
+    failure,
+    in_doubt,
+    outgoing,
+)
+from readmit.log.engines.postgres_dialect import answers, for_rows, only_reads, translated
+from readmit.log.engines.postgres_locks import OnServer
+from readmit.log.engines.postgres_schema import DIRECTORY, flaws_of, make, recognize
+from readmit.log.engines.sqlite_schema import check
+from readmit.log.group import SharedConnection
+from readmit.log.locks import Locks
+from readmit.log.postgres_listener import Channel
+from readmit.log.sql import ENROLL, FIND, Level, flush
+from readmit.records.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from readmit.log.gathered import Gathered
+    from readmit.log.sql import Rows
+
+# Most statements that wait. More would only use memory.
+_WAITING = 256
+_COMMIT = "COMMIT"
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+class PostgresConnection(SharedConnection):
+    """A store behind a URL. Reconnects at the start of a transaction, never within one."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self._address = Address(url)
+        self._ws: int | None = None
+        self.waiting: Gathered | None = None
+        self._queue: list[PendingStatement] = []
+        self._open = True
+        self._client = self._address.connect()
+        self._closing = weakref.finalize(self, self._client.close)
+        try:
+            self.store_id = make(self._client, self._address)
+            self.place = self._address.place(self._client)
+            check(self.schema_flaws())
+        except psycopg.Error as error:
+            self._client.close()
+            raise failure(error, self._address) from None
+        except BaseException:
+            self._client.close()
+            raise
+        self.locks = Locks(OnServer(self._address, self.store_id))
+        self.bell = Channel(self._address, self.store_id)
+
+    @property
+    def sql(self) -> PostgresConnection:
+        """Where statements go."""
+        return self
+
+    @property
+    def server_now(self) -> datetime | None:
+        """What the server's clock says within the open transaction; none in simulated time."""
+        return self._client.server_now
+
+    def schema_flaws(self) -> list[str]:
+        """How the schema differs from the one that readmit made, as far as every server shows it the same way."""
+        return flaws_of(self._client, self._address)
+
+    def enroll(self, workspace: str) -> int:
+        """The number of a workspace, assigned when it is first opened."""
+        with self.lock:
+            self._start(f"BEGIN; {DIRECTORY}")
+            try:
+                name = outgoing(workspace)
+                row = self._run(translated(FIND), (name,)).fetchone()
+                if row is None:
+                    self._run(translated(ENROLL), (name,))
+                    row = self._run(translated(FIND), (name,)).fetchone()
+                self._run(_COMMIT)
+            except BaseException:
+                self._give_up()
+                raise
+            self._ws = self.bell.ws = int(row[0])
+            return self._ws
+
+    # Transactions.
+
+    def atomic(self, *, short: bool = False) -> PostgresTransaction:
+        """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
+        return PostgresTransaction(self, short=short)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Several reads of one consistent state."""
+        with self.lock:
+            if self._depth or self._reads:
+                yield
+                return
+            self._settle()
+            self._begin(f"{_READ}; {self._serving}")
+            self._reads = True
+            try:
+                yield
+            finally:
+                self._reads = False
+                self._give_up()
+
+    def begin(self, *, short: bool = False) -> Level:
+        """Open a transaction, or a level within one. A short one may share a commit with others."""
+        self._acquire(short=short)
+        level = self._depth
+        if self._reads:
+            self.lock.release()
+            raise StoreError("storage failed: nothing can be written while one state is being read")
+        try:
+            if level:
+                flush(self)
+                self._queue.append(PendingStatement(self.flush, f"SAVEPOINT level{level}"))
+            else:
+                self._open_turn(short=short)
+        except BaseException:
+            self.lock.release()
+            raise
+        self._depth, self._owner = level + 1, get_ident()
+        return Level(level, self._end_of_log, self.changes.mark(), short)
+
+    def _open_turn(self, *, short: bool) -> None:
+        """Begin a transaction, or go on in the one in which the work of others waits."""
+        if not short:
+            self._settle()
+        if self._group is not None:
+            self._queue.append(PendingStatement(self.flush, "SAVEPOINT level0"))
+            self.turn += 1
+            return
+        locked = "" if self._ws is None else f"SELECT FROM workspace WHERE ws = {self._ws} FOR UPDATE"
+        # After the lock: waiting for it takes time.
+        self._begin(f"BEGIN; {self._serving}; {locked}; {'' if self._address.simulated else CLOCK}")
+
+    def _begin(self, script: str) -> None:
+        if (watcher := self._watcher()) is not None:
+            watcher.opening()
+        self._start(script)
+        self.turn += 1
+
+    def end(self, opened: Level, *, undo: bool) -> None:
+        """Close a level: keep its writes, or roll them back."""
+        level, before, mark, short = opened
+        kept, group, joined = False, None, not level and self._group is not None
+        try:
+            if undo:
+                return
+            flush(self)
+            if level or (short and (group := self._join()) is not None):
+                # Flush first: the level counts only if its writes succeeded.
+                self.flush()
+                if level or joined:
+                    self._queue.append(PendingStatement(self.flush, f"RELEASE level{level}"))
+            else:
+                self._commit()
+            kept = True
+        finally:
+            try:
+                if not kept:
+                    self._undo(level, joined=joined and self._group is not None)
+            finally:
+                if not kept:
+                    self._end_of_log = before
+                    self.changes.undo(mark)
+                    if group is not None and not joined:
+                        self._group = None
+                if not level:
+                    self._close_turn()
+                self._depth = level
+                self.lock.release()
+        if group is not None:
+            self._wait_for(group)
+
+    def _undo(self, level: int, *, joined: bool) -> None:
+        self.waiting = None
+        if not level and not joined:
+            self._give_up()
+            return
+        unsent = [one.statement for one in self._queue]
+        if (mark := f"SAVEPOINT level{level}") in unsent:
+            del self._queue[unsent.index(mark) :]
+            return
+        self._queue.clear()
+        # Without a connection there is nothing to roll back; the outermost level raises.
+        if not self._client.closed:
+            self._run(f"ROLLBACK TO level{level}")
+        if joined and not self._client.closed:
+            self._queue.append(PendingStatement(self.flush, "RELEASE level0"))
+
+    def _commit(self) -> None:
+        group, self._group = self._group, None
+        try:
+            self._seal_and_send()
+        except BaseException as error:
+            self._give_up()
+            if group is not None:
+                group.fail(error)
+            raise
+        if group is not None:
+            group.done.set()
+
+    def _seal_and_send(self) -> None:
+        if self._client.info.transaction_status is TransactionStatus.INERROR:
+            # The server would accept this COMMIT without an error and roll back.
+            raise StoreError("storage failed: a statement of this transaction failed, so nothing of it was written")
+        sealing = self._watcher() if self.changes else None
+        if sealing is not None:
+            sealing.seal()
+            self._queue.append(PendingStatement(self.flush, f"NOTIFY {self.bell.name}"))
+        waiting, self._queue = [*self._queue, PendingStatement(self.flush, _COMMIT)], []
+        connected = not self._client.closed
+        try:
+            self._send(waiting)
+        except psycopg.Error as error:
+            lost = connected and self._client.closed
+            raise in_doubt(error) if lost else failure(error, self._address) from error
+        if sealing is not None:
+            sealing.sealed()
+
+    def _give_up(self) -> None:
+        """Roll the transaction back."""
+        self._queue.clear()
+        if self._client.closed or self._client.info.transaction_status is TransactionStatus.IDLE:
+            return
+        try:
+            self._client.execute("ROLLBACK")
+        except psycopg.Error:
+            # The server rolls back the transaction of a lost connection.
+            self._client.close()
+
+    def _start(self, script: str) -> None:
+        """Begin a transaction, on a new connection if the old one was lost: nothing depends on it yet."""
+        if not self._open:
+            raise StoreError("storage failed: this store is closed; open it again")
+        try:
+            if not self._client.closed:
+                try:
+                    self._client.start(script)
+                except psycopg.OperationalError as error:
+                    if isinstance(error, Unanswered) or not self._client.closed:
+                        raise
+                else:
+                    return
+            self._reconnect()
+            self._client.start(script)
+        except psycopg.Error as error:
+            self._give_up()
+            raise failure(error, self._address) from error
+
+    def _reconnect(self) -> None:
+        self._closing()
+        self._client = self._address.connect()
+        self._closing = weakref.finalize(self, self._client.close)
+        if recognize(self._client, self._address) != self.store_id:
+            self._client.close()
+            raise StoreError(f"storage failed: {self._address.shown} is another store than before; open it again")
+
+    @property
+    def _serving(self) -> str:
+        return f"SET LOCAL readmit.ws TO '{'' if self._ws is None else self._ws}'"
+
+    def backup(self, target: Path) -> dict[str, int]:
+        """A server is copied by its own tools."""
+        raise StoreError(
+            f"a store on a server is backed up with the server's tools; run: pg_dump --format=custom "
+            f"--schema={self._address.schema} --file={target} {self._address.shown}"
+        )
+
+    def close(self) -> None:
+        with self.lock:
+            self._settle()
+            self._open = False
+            self.locks.close()
+            self.bell.close()
+            self._closing()
+
+    # Statements.
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Rows:
+        """Run one statement, at once if it may return rows."""
+        statement = translated(query)
+        given = [outgoing(value) for value in values]
+        with self.lock:
+            flush(self)
+            if not self._depth and not self._reads:
+                with self.reading() if only_reads(query) else self.atomic():
+                    return self._run(statement, given)
+            if answers(query):
+                return self._run(statement, given)
+            later = PendingStatement(self.flush, statement, given)
+            self._queue.append(later)
+            if len(self._queue) >= _WAITING:
+                self.flush()
+            return later
+
+    def ahead(self, query: str, values: Sequence[Any], /) -> Rows:
+        """Run one read without writing the buffered observations first."""
+        return self._run(translated(query), [outgoing(value) for value in values])
+
+    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> None:
+        """Run one statement for each row; inserts take many rows at a time."""
+        with self.lock, nullcontext() if self._depth else self.atomic():
+            for statement, values in for_rows(query, rows):
+                self.execute(statement, values)
+
+    def flush(self) -> None:
+        """Send the statements that wait."""
+        waiting, self._queue = self._queue, []
+        if waiting:
+            self._sent(waiting)
+
+    def _run(self, statement: str, values: Sequence[Any] = ()) -> Rows:
+        """Send the statements that wait and one more, and return its result."""
+        waiting, self._queue = [*self._queue, PendingStatement(self.flush, statement, values)], []
+        self._sent(waiting)
+        return waiting[-1]
+
+    def _sent(self, waiting: Sequence[PendingStatement]) -> None:
+        try:
+            self._send(waiting)
+        except psycopg.Error as error:
+            raise failure(error, self._address) from error
+
+    def _send(self, waiting: Sequence[PendingStatement]) -> None:
+        # The last statement is sent outside the pipeline: the library ends a pipeline in a way that stops the server's
+        # idle timeout, and a client that hangs then would keep its lock forever. After a commit there is no lock.
+        apart = 0 if waiting[-1].statement == _COMMIT else 1
+        together, alone = waiting[: len(waiting) - apart], waiting[len(waiting) - apart :]
+        if len(together) > 1:
+            with self._client.pipeline():
+                for one in together:
+                    one.send(self._client)
+        else:
+            alone = waiting
+        for one in alone:
+            one.send(self._client)
+
+
+class PostgresTransaction:
+    """One level of a transaction."""
+
+    __slots__ = ("_connection", "_level")
+
+    def __init__(self, connection: PostgresConnection, *, short: bool) -> None:
+        self._connection = connection
+        self._level = Level(0, None, NOTHING, short)
+
+    def __enter__(self) -> None:
+        self._level = self._connection.begin(short=self._level.short)
+
+    def __exit__(self, kind: type[BaseException] | None, _: object, __: object) -> None:
+        self._connection.end(self._level, undo=kind is not None)

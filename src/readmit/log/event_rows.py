@@ -1,0 +1,198 @@
+"""Rows of the event table, and the proof that they are all and only what the signed log holds for a key."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from readmit.log.engines.sqlite_schema import SHIFT
+from readmit.log.log_end import written
+from readmit.log.running_digest import ZERO, check_digest
+from readmit.log.sql import chunks
+from readmit.log.statemap import key_of
+from readmit.records.commits import event_data, said
+from readmit.records.errors import TamperedError, UnknownError
+from readmit.records.events import Event
+from readmit.records.items import Item
+from readmit.records.kinds import KINDS, kind_named
+from readmit.records.snapshot import Sighting
+from readmit.records.tree import leaf_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from readmit.log.commits import Commits
+    from readmit.log.sql import Connection
+    from readmit.records.commits import Bound
+
+COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest, signature, given"
+EVENT = COLUMNS + " FROM event "
+SIGHTING = "SELECT pos, by, at, learnt, given, body, digest FROM event "
+
+
+class EventRows:
+    """Reads events of one workspace and checks them against the newest commit."""
+
+    def __init__(self, connection: Connection, ws: int, workspace: str, commits: Commits) -> None:
+        self.connection = connection
+        self.sql = connection.sql
+        self.ws = ws
+        self.base = ws << SHIFT
+        self.workspace = workspace
+        self.commits = commits
+        self._turn = -1
+        self._leaves: dict[int, bytes] = {}
+
+    @property
+    def known(self) -> dict[int, bytes]:
+        """The leaves of events that were read in the open transaction."""
+        if self._turn != self.connection.turn:
+            self._turn, self._leaves = self.connection.turn, {}
+        return self._leaves
+
+    def event(self, row: Sequence[Any]) -> Event:
+        """An event from its row. Its digest must match its bytes."""
+        pos, name, kind, by, at, learnt, body, digest, signature, given = row
+        try:
+            actual = hashlib.sha256(body).hexdigest()
+            if actual != digest:
+                raise TamperedError(
+                    f"event {pos - self.base} of {self.workspace!r} does not match its digest: it was altered"
+                )
+            kind = KINDS.get(kind) or kind_named(kind)
+            moment = datetime.fromisoformat(at)
+            return Event(
+                epoch=pos - self.base,
+                id=name,
+                kind=kind,
+                by=by,
+                at=moment,
+                # Most events are learnt the moment they happen.
+                learnt=moment if learnt == at else datetime.fromisoformat(learnt),
+                payload=kind.decode(body),
+                digest=actual,
+                signature=signature,
+                given=bool(given),
+            )
+        except (msgspec.DecodeError, ValueError, TypeError) as error:
+            # Whatever is written was checked first.
+            raise TamperedError(
+                f"event {pos - self.base} of {self.workspace!r} cannot be read: it was altered ({error})"
+            ) from None
+
+    def events(self, query: str, values: tuple[Any, ...]) -> list[Event]:
+        """Events as they are stored."""
+        return [self.event(row) for row in self.sql.execute(query, values)]
+
+    def at(self, epochs: Iterable[int]) -> list[Sequence[Any]]:
+        """The rows at some epochs, in order."""
+        found: list[Sequence[Any]] = []
+        try:
+            places = [self.base + epoch for epoch in sorted(epochs)]
+        except TypeError:
+            raise TamperedError("an index leads to an epoch that is no number: a row was altered") from None
+        for marks, part in chunks(places):
+            found += self.sql.execute(EVENT + f"WHERE pos IN ({marks}) ORDER BY pos", tuple(part)).fetchall()
+        return found
+
+    def sightings(self, rows: Iterable[Any]) -> dict[str, Sighting]:
+        """Evidence by digest, rehashed."""
+        base, sha = self.base, hashlib.sha256
+        try:
+            return {
+                digest: Sighting(
+                    pos - base, by, sha(body).hexdigest() == digest, body,
+                    datetime.fromisoformat(said(at, learnt, given)),
+                )
+                for pos, by, at, learnt, given, body, digest in rows
+            }  # fmt: skip
+        except (ValueError, TypeError) as error:
+            raise TamperedError(f"evidence of {self.workspace!r} cannot be read: it was altered ({error})") from None
+
+    def evidence_for(self, items: Iterable[int]) -> dict[str, Sighting]:
+        """The evidence bound to items recorded at these epochs."""
+        found: dict[str, Sighting] = {}
+        for marks, part in chunks(items):
+            query = SIGHTING + f"WHERE pos IN (SELECT ? + evidence FROM binding WHERE ws = ? AND item IN ({marks}))"
+            found |= self.sightings(self.sql.execute(query, (self.base, self.ws, *part)))
+        return found
+
+    def leaf(self, row: Sequence[Any], event: Event, evidence: Mapping[str, Sighting]) -> bytes:
+        """The leaf of an event, given the evidence that its item is bound to."""
+        return leaf_hash(self.data(row, event, evidence))
+
+    def data(self, row: Sequence[Any], event: Event, evidence: Mapping[str, Sighting]) -> bytes:
+        """What the leaf of an event says."""
+        pos, name, kind, by, at, learnt, _, digest, signature, given = row
+        epoch, item = event.epoch, event.payload
+        bound: Sequence[Bound] = ()
+        if isinstance(item, Item) and (receipts := item.receipts):
+            bound = []
+            for named in {one.evidence for one in receipts} if len(receipts) > 1 else (receipts[0].evidence,):
+                one = evidence.get(named)
+                if one is None:
+                    continue
+                if not one.intact and one.signed:
+                    # Left out as unproven, the item could no longer replace what it replaced.
+                    raise TamperedError(f"the evidence of {name!r} does not match its digest: it was altered")
+                # Evidence that was observed after the item was recorded is not bound to it.
+                if one.epoch < epoch:
+                    bound.append((one.epoch, one.by, written(one.said)))
+            bound.sort()
+        return event_data(pos - self.base, name, kind, by, at, given, learnt, digest, signature, bound)
+
+    def load(self, epochs: Iterable[int]) -> list[Event]:
+        """Events in order, with their leaves kept for the open transaction."""
+        known = self.known
+        rows = self.at(epochs)
+        events = [self.event(row) for row in rows]
+        new = [event.epoch for event in events if event.epoch not in known and isinstance(event.payload, Item)]
+        evidence = self.evidence_for(new) if new else {}
+        for row, event in zip(rows, events, strict=True):
+            if event.epoch not in known:
+                known[event.epoch] = self.leaf(row, event, evidence)
+        return events
+
+    def check(self, lists: Mapping[str, Sequence[int]], what: str) -> None:
+        """Refuse lists of epochs that are not all and only what the signed log holds for their keys."""
+        self.check_values(lists, self.commits.values(lists), what)
+
+    def check_values(self, lists: Mapping[str, Sequence[int]], values: Mapping[str, bytes], what: str) -> None:
+        """As ``check``, with the digests that were read before."""
+        known, sha = self.known, hashlib.sha256
+        try:
+            for key, epochs in lists.items():
+                value = values.get(key, b"")
+                if not epochs and not value:
+                    continue
+                # Most slots hold one item: its digest is the whole of the running one.
+                if len(epochs) == 1 and value == ZERO + sha(ZERO + known[epochs[0]]).digest():
+                    continue
+                check_digest(value, [known[epoch] for epoch in epochs], what=what)
+        except KeyError as missing:
+            raise TamperedError(f"{what}: event {missing} is not there: it was removed") from None
+
+    def checked(self, epoch: int) -> Event:
+        """One event, checked to be in the tree."""
+        found = self.load((epoch,))
+        if not found:
+            raise TamperedError(f"event {epoch} of {self.workspace!r} is not there: it was removed")
+        self.commits.check_event(epoch, self.known[epoch])
+        return found[0]
+
+
+def find_item(rows: EventRows, workspace: str, item_id: str) -> Item:
+    """An item of one workspace by id."""
+    query = "SELECT min(epoch) FROM about WHERE ws = ? AND item = ?"
+    (epoch,) = rows.sql.execute(query, (rows.ws, item_id)).fetchone()
+    if epoch is None:
+        if rows.commits.value(key_of("about", item_id)):
+            raise TamperedError(f"item {item_id!r} is in the log, but an index does not show it: a row was hidden")
+        raise UnknownError(f"no item {item_id!r} in workspace {workspace!r}; record it first")
+    found = rows.checked(epoch).payload
+    if not isinstance(found, Item) or found.id != item_id:
+        raise TamperedError(f"item {item_id!r} leads to another event: an index row was altered")
+    return found

@@ -1,0 +1,145 @@
+"""The source ledger: which items and evidence each native record of a memory backend was formed from.
+
+It is in the workspace's own store, so write access to a memory store gives none here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.log.engines.sqlite_schema import SHIFT
+from readmit.log.indexes import carried_key, carried_leaf
+from readmit.log.running_digest import running
+from readmit.log.sql import blob, chunks
+from readmit.log.statemap import is_short_form, key_of
+from readmit.ports.backend import Binding, Entry
+from readmit.records.canonical import canonical
+from readmit.records.errors import TamperedError
+from readmit.records.events import EventKind
+from readmit.records.kinds import name_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from readmit.log.commits import Commits
+    from readmit.log.sql import Connection
+
+_decode = msgspec.json.Decoder(Entry).decode
+LEDGER = "ledger"
+
+
+def source_key(backend: str, record: str) -> str:
+    """The key of a record's sources in the signed state."""
+    return key_of("source", backend, record)
+
+
+def source_digest(body: bytes) -> bytes:
+    """Its value."""
+    return hashlib.sha256(body).digest()
+
+
+def version_key(backend: str) -> str:
+    """The key of how often the sources of a backend's records were written."""
+    return key_of(LEDGER, backend)
+
+
+def _altered(backend: str) -> TamperedError:
+    return TamperedError(
+        f"the sources of records in {backend!r} are not those under the signed checkpoint: a row was altered, hidden "
+        "or added; run `readmit audit verify`, and restore the store from a backup"
+    )
+
+
+class SqlSourceLedger:
+    """The ledger of one workspace. The workspace's number is in every key."""
+
+    def __init__(self, connection: Connection, ws: int, commits: Commits) -> None:
+        self._connection = connection
+        self._sql = connection.sql
+        self._ws = ws
+        self._commits = commits
+
+    @property
+    def pending(self) -> bool:
+        return self._connection.pending
+
+    def take(self, name: str) -> bool:
+        return self._connection.locks.take(f"{self._ws}/{name}")
+
+    def still(self, name: str) -> bool:
+        return self._connection.locks.still(f"{self._ws}/{name}")
+
+    def free(self, name: str) -> None:
+        self._connection.locks.free(f"{self._ws}/{name}")
+
+    def version(self, backend: str) -> int:
+        with self._connection.reading():
+            return int.from_bytes(self._commits.value(version_key(backend)), "big")
+
+    def entries(self, backend: str) -> dict[str, Entry]:
+        query = "SELECT record, body FROM source WHERE ws = ? AND backend = ?"
+        with self._connection.reading():
+            rows = self._sql.execute(query, (self._ws, backend)).fetchall()
+            stored = {source_key(backend, record): source_digest(blob(body)) for record, body in rows}
+            signed = self._commits.beginning_with(f"{key_of('source', backend)[:-1]},")
+            signed |= self._commits.values(key for key in stored if is_short_form(key))
+        if stored != {key: value for key, value in signed.items() if value}:
+            raise _altered(backend)
+        return {record: _decode(body) for record, body in rows}
+
+    def entry(self, backend: str, record: str) -> Entry | None:
+        query = "SELECT body FROM source WHERE ws = ? AND backend = ? AND record = ?"
+        with self._connection.reading():
+            row = self._sql.execute(query, (self._ws, backend, record)).fetchone()
+            if self._commits.value(source_key(backend, record)) != (
+                b"" if row is None else source_digest(blob(row[0]))
+            ):
+                raise _altered(backend)
+        return None if row is None else _decode(row[0])
+
+    def write(self, backend: str, entries: Sequence[Entry], *, drop: Sequence[str] = ()) -> None:
+        gone = [(self._ws, backend, record) for record in (*drop, *(entry.record for entry in entries))]
+        with self._connection.atomic():
+            for record in drop:
+                self._commits.assign(source_key(backend, record), b"")
+            for entry in entries:
+                self._commits.assign(source_key(backend, entry.record), source_digest(canonical(entry)))
+            self._sql.executemany("DELETE FROM source WHERE ws = ? AND backend = ? AND record = ?", gone)
+            self._sql.executemany(
+                "INSERT INTO source VALUES (?, ?, ?, ?)",
+                [(self._ws, backend, entry.record, canonical(entry)) for entry in entries],
+            )
+            self._commits.assign(version_key(backend), (self.version(backend) + 1).to_bytes(8, "big"))
+
+    def carriers(self, backend: str) -> dict[str, frozenset[str]]:
+        # An item's event has the item's id, so the id is read without decoding the item.
+        query = """
+            SELECT filed.digest, event.id FROM filed
+            JOIN binding ON binding.ws = filed.ws AND binding.evidence = filed.epoch
+            JOIN event ON event.pos = ? + binding.item WHERE filed.ws = ? AND filed.digest IN ({}) ORDER BY binding.item
+        """
+        with self._connection.reading():
+            bindings = (one for entry in self.entries(backend).values() for one in entry.bindings)
+            found: dict[str, list[str]] = {one.ref: [] for one in bindings if one.of == "evidence"}
+            for marks, part in chunks(found):
+                for digest, name in self._sql.execute(
+                    query.format(marks), (self._ws << SHIFT, self._ws, *part)
+                ).fetchall():
+                    found[digest].append(name)
+            signed = self._commits.values(map(carried_key, found))
+        if any(running(map(carried_leaf, names)) != signed.get(carried_key(one), b"") for one, names in found.items()):
+            raise _altered(backend)
+        return {digest: frozenset(map(name_in, names)) for digest, names in found.items() if names}
+
+    def lacking(self, bindings: Iterable[Binding]) -> tuple[Binding, ...]:
+        return tuple(one for one in bindings if not self._exists(one))
+
+    def _exists(self, binding: Binding) -> bool:
+        if binding.of == "evidence":
+            query, name = "SELECT 1 FROM filed WHERE ws = ? AND digest = ?", binding.ref
+        else:
+            query, name = "SELECT 1 FROM name WHERE ws = ? AND id = ?", EventKind.RECORD.event_id(binding.ref)
+        return self._sql.execute(query, (self._ws, name)).fetchone() is not None

@@ -1,0 +1,275 @@
+"""The workspace log: appends events and keeps the hash chain and the indexes consistent."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime
+from functools import lru_cache, partial
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.log.audience import ANY
+from readmit.log.audit import AuditTrail
+from readmit.log.bulk import insert, inserted
+from readmit.log.derived import DerivedTexts
+from readmit.log.event_rows import find_item
+from readmit.log.gathered import Gathered, may_wait
+from readmit.log.indexes import Indexes, name_key
+from readmit.log.ledger import SqlSourceLedger
+from readmit.log.log_end import LogEnd
+from readmit.log.memories import MemoryRecords
+from readmit.log.proving import parts_of
+from readmit.log.reads import LogReads
+from readmit.log.sql import End, flush
+from readmit.log.statemap import key_of
+from readmit.log.timing import Timing
+from readmit.records.base import utc
+from readmit.records.drafts import StoredEvent
+from readmit.records.errors import ConflictError, RateError, StoreError, TamperedError
+from readmit.records.events import EventKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from readmit.log.log_end import Appended
+    from readmit.log.sql import Connection, Rows
+    from readmit.ports.sealer import Sealer
+    from readmit.ports.store import Listener
+    from readmit.ports.timekeeper import Timekeeper
+    from readmit.records.commits import EventParts
+    from readmit.records.drafts import Draft
+    from readmit.records.kinds import DeclaredKind
+
+_NAME = "INSERT INTO name VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_FILE = "INSERT INTO filed VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_FILED = "SELECT epoch FROM filed WHERE ws = ? AND digest = ?"
+_NAMED = "SELECT epoch FROM name WHERE ws = ? AND id = ?"
+
+
+class SqlLog(LogReads):
+    """One workspace in a database. The workspace's number is in every key."""
+
+    def __init__(self, connection: Connection, workspace: str) -> None:
+        super().__init__(connection, workspace)
+        # Not through the log itself: a reference cycle would keep an unused store open.
+        item = partial(find_item, self._rows, workspace)
+        self._indexes = Indexes(connection.sql, self._ws, self.commits, item)
+        self._timing: Timing | None = None
+        self.audit = AuditTrail(connection, self._ws)
+        self.derived = DerivedTexts(connection, self._ws, self.commits)
+        self.sources = SqlSourceLedger(connection, self._ws, self.commits)
+        self.memories = MemoryRecords(connection, self._ws)
+
+    @property
+    def store_id(self) -> str:
+        return self.connection.store_id
+
+    def atomic(self, *, short: bool = False) -> AbstractContextManager[None]:
+        return self.connection.atomic(short=short)
+
+    @property
+    def pending(self) -> bool:
+        return self.connection.pending
+
+    def reading(self) -> AbstractContextManager[None]:
+        return self.connection.reading()
+
+    def backup(self, target: Path) -> int:
+        return self.connection.backup(target)[self.workspace]
+
+    def listen(self) -> Listener:
+        return self.connection.bell.listen()
+
+    def seal_with(self, sealer: Sealer) -> None:
+        self.commits.sealer = sealer
+
+    def keep_time(self, keeper: Timekeeper) -> None:
+        self._timing = Timing(keeper)
+
+    def signed_note(self) -> bytes | None:
+        with self.reading():
+            return self.commits.note()
+
+    def consistency(self, old: int, new: int) -> list[bytes]:
+        return self.commits.consistency(old, new)
+
+    def commit_records(self) -> Iterator[bytes]:
+        return self.commits.records()
+
+    def standing(self, *kinds: DeclaredKind, key: str = ANY) -> list[bytes]:
+        with self.connection.reading():
+            return [self.commits.value(_milestone(kind, key)) for kind in kinds]
+
+    def parts_of(self, epoch: int, size: int) -> EventParts:
+        return parts_of(self._rows, epoch, size)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    # Writing.
+
+    def ends(self, draft: Draft) -> int:
+        """How much an event at the end of the log would end."""
+        return self._indexes.ends(draft)
+
+    def append(
+        self, drafts: Sequence[Draft], *, now: datetime, check: Callable[[Draft], None] = lambda _: None
+    ) -> list[int]:
+        """Commit events in order and return their epochs. An id already used for the same content is a no-op.
+
+        The moment of a draft that is not ``given`` is not part of its content.
+
+        ``check`` sees each new event within the transaction and refuses it by raising. Observations that follow one
+        another are all checked before the first of them can be read.
+        """
+        if len(drafts) == 1 and _is_observation(drafts[0]):
+            with self.connection.lock:
+                if self.connection.pending and (epoch := self._gather(drafts[0], now, check)) is not None:
+                    return [epoch]
+        with self.atomic(short=True):
+            before = self._end_in_transaction()
+            end = LogEnd(before)
+            end.learn(utc(now))
+            epochs: list[int] = []
+            for observed, run in groupby(drafts, key=_is_observation) if len(drafts) > 1 else ((False, drafts),):
+                entries = list(run)
+                if observed and len(entries) > 1 and self._name_all(entries, end.epoch + 1):
+                    epochs += self._add_all(entries, end, check)
+                else:
+                    epochs += [self._add(entry, end, check) for entry in entries]
+            if end.epoch != before.epoch:
+                self.connection.end_of_log = end.moved()
+        return epochs
+
+    def _moves(self, entry: Draft) -> bool:
+        """Whether the writer's clock may move the log's moment. Refuses a clock that the server's contradicts."""
+        return self._timing is None or self._timing.moves(entry, self)
+
+    def _end_in_transaction(self) -> End:
+        last = self.commits.head().commit
+        return self.connection.end_of_log or End(last.epoch, last.learnt)
+
+    def _gather(self, entry: Draft, now: datetime, check: Callable[[Draft], None]) -> int | None:
+        """Buffer an observation of an open transaction, unless its text or id is taken."""
+        sql = self._sql
+        gathered = sql.waiting
+        if not may_wait(entry) or (gathered is not None and gathered.has(entry)) or self._is_taken(entry):
+            return None
+        check(entry)
+        moves = self._moves(entry)
+        # The checks may have read something, which flushes the buffer.
+        gathered = sql.waiting
+        if gathered is None or gathered.full:
+            flush(sql)
+            gathered = sql.waiting = Gathered(self._end(), self._base, self._write)
+        end = self.connection.end_of_log = gathered.add(entry, utc(now), moves=moves)
+        return end.epoch
+
+    def _is_taken(self, entry: Draft) -> bool:
+        sql, ws = self._sql, self._ws
+        if sql.ahead(_FILED, (ws, entry.digest)).fetchone() is not None:
+            return True
+        # An id derived from the digest is new if the text is.
+        return entry.named and sql.ahead(_NAMED, (ws, entry.id)).fetchone() is not None
+
+    def _write(self, entries: Sequence[Draft], appended: Sequence[Appended]) -> None:
+        """Write buffered observations. They must be the end of the log; otherwise the transaction failed in between."""
+        first = self.head + 1 - len(entries)
+        if appended[0].row[0] != self._base + first:
+            raise StoreError("an observation of this batch was interrupted half-way: undo the batch and repeat it")
+        taken, stored = self._take_all(entries, first), insert(self._sql, "event", [one.row for one in appended])
+        self._index_all(first, entries, appended)
+        if inserted(taken) != 2 * len(entries) or inserted(stored) != len(entries):
+            raise StoreError(
+                f"a name or a place of epoch {first} or later is taken: an observation has the digest of "
+                "another as its id, or the log was tampered with"
+            )
+
+    def _add(self, entry: Draft, end: LogEnd, check: Callable[[Draft], None]) -> int:
+        known = self._known(entry, end.epoch + 1, check)
+        if known is not None and (entry.named or not _is_observation(entry)):
+            return known
+        if known is not None:
+            # Observed again at the same moment, and no id marks it as a repetition.
+            entry = msgspec.structs.replace(entry, id=f"{entry.id}.{end.epoch + 1}")
+            self._known(entry, end.epoch + 1, check)
+        check(entry)
+        bound = self._indexes.bound(entry)
+        row, leaf = end.add(self._base, entry, sorted(bound.values()), moves=self._moves(entry))
+        self._sql.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self.connection.changes.leaves.append(leaf)
+        self._indexes.add(end.epoch, entry, end.last, leaf, bound)
+        return end.epoch
+
+    def _add_all(self, entries: Sequence[Draft], end: LogEnd, check: Callable[[Draft], None]) -> Iterable[int]:
+        """Add observations that are all new. They refer to nothing, so none has to be stored before the next."""
+        first = end.epoch + 1
+        for entry in entries:
+            check(entry)
+        appended = [end.add(self._base, entry, moves=self._moves(entry)) for entry in entries]
+        if inserted(insert(self._sql, "event", [one.row for one in appended])) != len(appended):
+            raise StoreError(f"the log has an event at epoch {first} or later, but ends before: it was tampered with")
+        self._index_all(first, entries, appended)
+        return range(first, end.epoch + 1)
+
+    def _index_all(self, first: int, entries: Sequence[Draft], appended: Sequence[Appended]) -> None:
+        leaves = [one.leaf for one in appended]
+        self.connection.changes.leaves += leaves
+        self._indexes.add_observations(first, entries, leaves)
+
+    def _name_all(self, entries: Sequence[Draft], first: int) -> bool:
+        """Reserve the ids and digests of observations at consecutive epochs, or none if one of them is taken."""
+        with suppress(_Taken), self.atomic():
+            if inserted(self._take_all(entries, first)) != 2 * len(entries):
+                raise _Taken
+            return True
+        return False
+
+    def _take_all(self, entries: Sequence[Draft], first: int) -> list[Rows]:
+        ws, key = self._ws, itemgetter(1)
+        # In index order, so that each page is visited once.
+        names = sorted([(ws, entry.id, epoch) for epoch, entry in enumerate(entries, first)], key=key)
+        digests = sorted([(ws, entry.digest, epoch) for epoch, entry in enumerate(entries, first)], key=key)
+        return insert(self._sql, "name", names) + insert(self._sql, "filed", digests)
+
+    def _known(self, draft: Draft, epoch: int, check: Callable[[Draft], None]) -> int | None:
+        """Reserve an event's id for an epoch, or return the epoch of the event that has this id and content.
+
+        A writer without the right to the event learns that, and not that its id is taken.
+        """
+        ws, sql = self._ws, self._sql
+        if not sql.execute(_NAME, (ws, draft.id, epoch)).rowcount:
+            (known,) = sql.execute(_NAMED, (ws, draft.id)).fetchone()
+            query = "SELECT kind, by, at, given, digest, body FROM event WHERE pos = ?"
+            self._rows.checked(known)
+            kind, by, at, given, digest, body = sql.execute(query, (self._base + known,)).fetchone()
+            stored = StoredEvent(kind, by, datetime.fromisoformat(at), bool(given), digest, bytes(body))
+            if not draft.repeats(stored):
+                with suppress(RateError):
+                    check(draft)
+                raise ConflictError(f"id {draft.id!r} is already used for a different {kind}; choose another id")
+            return int(known)
+        if _is_observation(draft):
+            # A digest refers to the first observation of its text.
+            sql.execute(_FILE, (ws, draft.digest, epoch))
+        elif self.commits.value(name_key(draft)):
+            raise TamperedError(f"{draft.id!r} is in the log, but its name is not: an index row was hidden")
+        return None
+
+
+@lru_cache(1_024)  # asked with every event
+def _milestone(kind: DeclaredKind, key: str) -> str:
+    return key_of("milestone", str(kind), key)
+
+
+def _is_observation(entry: Draft) -> bool:
+    return entry.kind is EventKind.OBSERVE
+
+
+class _Taken(Exception):  # noqa: N818 - not an error: it undoes what was inserted beside a name that is taken
+    pass

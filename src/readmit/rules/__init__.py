@@ -1,0 +1,1 @@
+"""The paper, pure and top to bottom: ``cycle`` strings the stages together."""

@@ -1,0 +1,100 @@
+"""The paper's selector: most newly covered dependencies per unit of disclosure cost (equation for the gain).
+
+It stops as soon as coverage is sufficient, since every further item only adds cost. It can miss a sufficient
+set that exists (``exact`` does not), and claims no approximation guarantee.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from heapq import heapify, heappop, heapreplace
+from typing import TYPE_CHECKING
+
+from readmit.rules.cover.budget import cost
+from readmit.rules.cover.coverage import Supply, critical, least, required
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from readmit.records.items import Item, Obligation
+    from readmit.records.policy import Policy
+    from readmit.rules.cover.budget import Room
+
+# A gain is compared as ⌊2**64 · w / c⌋. Two different gains differ by at least 1/(c·c'), which is more than
+# 2**-64 while texts are shorter than 2**32 characters; so the floors are equal only for equal gains.
+_SCALE = 64
+
+
+def greedy(
+    evidence: Sequence[Item],
+    obligations: Sequence[Obligation],
+    policy: Policy,
+    room: Room,
+    *,
+    met: frozenset[str] = frozenset(),
+) -> tuple[Item, ...]:
+    """The greedy set in the order of addition: sufficient, or as far as the budget allowed.
+
+    ``met`` names dependencies that are covered already.
+    """
+    vital = critical(obligations)
+    weight = {dependency: 2 if dependency in vital else 1 for dependency in required(obligations) - met}
+    heap: list[tuple[int, int, str, int, frozenset[str]]] = []
+    supply = Supply(frozenset(weight))
+    worths: dict[frozenset[str], int] = {}
+    for index, item in enumerate(evidence):
+        relevant = supply.of(item)
+        if relevant and (price := cost(item)) <= room.chars:
+            worth = worths.get(relevant)
+            if worth is None:
+                worth = worths[relevant] = sum(map(weight.__getitem__, relevant)) << _SCALE
+            heap.append((-(worth // price), price, item.id, index, relevant))
+    heapify(heap)
+
+    tally = _Tally(obligations, policy)
+    tally.add(met)
+    chosen: list[Item] = []
+    while heap and not tally.sufficient:
+        negative, price, name, index, relevant = heap[0]
+        item = evidence[index]
+        fresh = relevant - tally.covered
+        # Budget and gains only shrink: what does not fit now never will, and a stale gain is an upper bound.
+        if not fresh or not room.fits(item):
+            heappop(heap)
+            continue
+        gain = (sum(map(weight.__getitem__, fresh)) << _SCALE) // price
+        if gain != -negative:
+            heapreplace(heap, (-gain, price, name, index, fresh))
+            continue
+        heappop(heap)
+        chosen.append(item)
+        room = room.after([item])
+        tally.add(fresh)
+    return tuple(chosen)
+
+
+class _Tally:
+    """``Cov`` and ``Crit`` kept up to date as dependencies become covered."""
+
+    def __init__(self, obligations: Sequence[Obligation], policy: Policy) -> None:
+        self.covered: set[str] = set()
+        self._critical = critical(obligations)
+        self._lacking = [len(set(obligation.required)) for obligation in obligations]
+        self._needed_by: dict[str, list[int]] = defaultdict(list)
+        for index, obligation in enumerate(obligations):
+            for dependency in set(obligation.required):
+                self._needed_by[dependency].append(index)
+        self._obligations_short = least(policy.gamma, len(obligations)) - self._lacking.count(0)
+        self._critical_short = least(policy.rho, len(self._critical))
+
+    @property
+    def sufficient(self) -> bool:
+        return self._obligations_short <= 0 and self._critical_short <= 0
+
+    def add(self, fresh: Iterable[str]) -> None:
+        for dependency in fresh:
+            self.covered.add(dependency)
+            self._critical_short -= dependency in self._critical
+            for index in self._needed_by[dependency]:
+                self._lacking[index] -= 1
+                self._obligations_short -= self._lacking[index] == 0

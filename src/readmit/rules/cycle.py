@@ -1,0 +1,195 @@
+"""The return cycle (paper, section 3), top to bottom: capture, invalidate, gate, cover, readmit, seal.
+
+No storage, no clock, no model, no randomness: a request and a snapshot go in, one decision and one disposition
+per candidate come out, and the same inputs give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from readmit.records.canonical import canonical, digest, digest_of
+from readmit.records.decisions import Cause, Decision, Disposition, Outcome
+from readmit.records.evidence import Experience
+from readmit.records.reasons import DutyState, Reason, State
+from readmit.records.snapshot import Snapshot
+from readmit.rules.capture.bindings import flaws
+from readmit.rules.capture.links import linked, vouched
+from readmit.rules.capture.moment import lag
+from readmit.rules.capture.unheeded import unheeded
+from readmit.rules.cover.account import constraint_notes, dispositions, duty_notes, leaving_out
+from readmit.rules.cover.coverage import report
+from readmit.rules.cover.find import Deadline
+from readmit.rules.cover.select import select
+from readmit.rules.gate.duties import Duties, duties
+from readmit.rules.gate.judge import Gated, judge
+from readmit.rules.invalidate.resolve import Findings, resolve
+from readmit.rules.invalidate.sources import freshness
+from readmit.rules.readmission.known_before import KnownBefore
+from readmit.rules.readmission.match import match
+from readmit.rules.readmission.news import news
+from readmit.rules.readmission.retract import retract
+from readmit.rules.readmission.view import issue, issue_retractions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.records.decisions import Request, Selection
+    from readmit.records.policy import Policy
+
+RULES = 1
+"""The version of the rules in this module. A request names the version that decides it."""
+
+
+class Examined(msgspec.Struct, frozen=True):
+    """The result of the gates: eligible items, why the rest are not, and what the role owes."""
+
+    snapshot: Snapshot
+    """The snapshot that was judged: each item with the dependencies that links make it support."""
+    gated: Gated
+    findings: Findings
+    duties: Duties
+    flaws: Mapping[str, tuple[Cause, ...]] = {}
+    """The faults of source bindings, for items that have any."""
+
+
+def decide(
+    request: Request, snapshot: Snapshot, *, deadline: Deadline = Deadline.AHEAD, examined: Examined | None = None
+) -> Outcome:
+    """Decide one return. ``deadline`` repeats a past decision in which a solver ran into its deadline.
+
+    ``examined`` is what the gates say about this snapshot under the request's policy, if they were asked before.
+    """
+    if (refused := unfit(request, snapshot)) is not None:
+        return refused
+    examined = examined or examine(snapshot, request.policy)
+    snapshot = examined.snapshot
+    selection = select(request, snapshot, examined.gated, examined.duties, deadline)
+    bank = [(event.payload, event.digest) for event in snapshot.state.bank if isinstance(event.payload, Experience)]
+    notes, readmitted = match(bank, frozenset(selection.items), request.policy)
+    loose = unheeded(snapshot, request.examination)
+    kind = _kind(selection, request.policy)
+    view = retracting = None
+    before = KnownBefore(snapshot, examined.findings, examined.flaws, request.policy)
+    shown = selection.items if kind == "admitted" else ()
+    retracted = retract(snapshot, examined.findings, examined.gated, before, shown=shown, policy=request.policy)
+    bound = {"checkpoint": snapshot.checkpoint.digest, "policy": digest(request.policy)}
+    if kind == "blocked" and request.policy.retractions != "none":
+        retracting = issue_retractions(request, retracted, **bound)
+    if kind == "admitted":
+        view = issue(
+            request,
+            selection,
+            examined.gated.eligible,
+            readmitted,
+            **bound,
+            retractions=retracted,
+            news=news(shown, examined.gated.eligible, snapshot, before),
+            open_pairs=examined.findings.open_pairs,
+            overdue=(duty.obligation.id for duty in examined.duties.owed if duty.state is DutyState.OVERDUE),
+            questions=_questions(examined.duties, selection),
+            sources=freshness(selection.items, snapshot),
+            unheeded=loose,
+        )
+    left_out = leaving_out(examined.duties, selection, request.policy)
+    judged = tuple(dispositions(snapshot, examined.findings, examined.gated, left_out, selection))
+    rows = tuple(map(canonical, judged))
+    decision = Decision(
+        kind=kind,
+        return_id=request.return_id,
+        epoch=request.epoch,
+        reasons=selection.reasons,
+        report=selection.report,
+        candidates=len(rows),
+        dispositions=digest_of(b"\n".join(rows)),
+        experiences=notes,
+        view=view,
+        retracting=retracting,
+        solver=selection.solver,
+        timed_out=selection.timed_out,
+        duties=tuple(duty_notes(examined.duties, examined.gated, selection)),
+        constraints=tuple(constraint_notes(examined.duties, selection)),
+        absent=selection.absent,
+        examination=request.examination,
+        open_pairs=examined.findings.open_pairs,
+        unheeded=loose,
+    )
+    return Outcome(decision, judged, rows)
+
+
+def unfit(request: Request, snapshot: Snapshot) -> Outcome | None:
+    """The refusal of a return whose inputs cannot be trusted."""
+    if not snapshot.intact:
+        return refuse(request, Reason.CHECKPOINT_ALTERED)
+    behind = lag(request.now, request.learnt, request.policy, request.jump)
+    return refuse(request, Reason.CLOCK_SKEW, behind) if behind else None
+
+
+def examine(snapshot: Snapshot, policy: Policy) -> Examined:
+    """The item-level half of the cycle. Exposure runs it again at its own moment."""
+    unbound = flaws(snapshot, policy)
+    snapshot = linked(snapshot, policy)
+    findings = resolve(snapshot, unbound, policy)
+    gated = judge(snapshot, findings, unbound, policy)
+    if gated.drafted:
+        gated = msgspec.structs.replace(gated, eligible=vouched(gated.eligible, gated.drafted, snapshot, policy))
+    return Examined(snapshot, gated, findings, duties(snapshot, gated, policy), unbound)
+
+
+def _questions(duties: Duties, selection: Selection) -> Iterator[str]:
+    """Open questions of the duties that are handed over."""
+    handed = frozenset(selection.mandatory)
+    return (name for duty in duties.owed if duty.obligation.id in handed for name in duty.questions)
+
+
+def refuse(request: Request, reason: Reason, note: str = "") -> Outcome:
+    """The decision if the cycle failed or its inputs cannot be trusted: it blocks, whatever the policy says."""
+    decision = Decision(
+        kind="blocked",
+        return_id=request.return_id,
+        epoch=request.epoch,
+        reasons=(reason,),
+        note=note,
+        report=report((), frozenset()),
+        dispositions=digest_of(b""),
+        examination=request.examination,
+    )
+    return Outcome(decision)
+
+
+def withhold(request: Request, outcome: Outcome, reason: Reason) -> Outcome:
+    """The decision if what was decided cannot be handed over. Rejected items keep their reasons."""
+    if outcome.decision.view is None:
+        reasons = (*outcome.decision.reasons, reason)
+        decision = msgspec.structs.replace(outcome.decision, reasons=reasons, retracting=None)
+        return Outcome(decision, outcome.dispositions, outcome.rows)
+    judged = tuple(_withheld(one) if one.admitted else one for one in outcome.dispositions)
+    rows = tuple(map(canonical, judged))
+    decision = msgspec.structs.replace(
+        refuse(request, reason).decision,
+        candidates=len(rows),
+        dispositions=digest_of(b"\n".join(rows)),
+        experiences=tuple(
+            msgspec.structs.replace(note, reason=Reason.SOURCE_NOT_IN_VIEW) for note in outcome.decision.experiences
+        ),
+        duties=tuple(msgspec.structs.replace(note, handed_over=False) for note in outcome.decision.duties),
+        constraints=tuple(msgspec.structs.replace(note, handed_over=False) for note in outcome.decision.constraints),
+        open_pairs=outcome.decision.open_pairs,
+        unheeded=outcome.decision.unheeded,
+    )
+    return Outcome(decision, judged, rows)
+
+
+def _withheld(one: Disposition) -> Disposition:
+    return msgspec.structs.replace(one, state=State.WITHHELD, reasons=(Reason.VIEW_WITHHELD,))
+
+
+def _kind(selection: Selection, policy: Policy) -> Literal["admitted", "blocked", "reset"]:
+    if selection.outcome == "found":
+        return "admitted"
+    # A reset replaces an incomplete admission, not one that was never due or not examined.
+    incomplete = not {Reason.NOTHING_OWED, Reason.NOT_EXAMINED}.intersection(selection.reasons)
+    return "reset" if incomplete and policy.on_incomplete == "reset" else "blocked"

@@ -1,0 +1,185 @@
+"""The recheck before exposure: everything that held at issue must still hold.
+
+Paper, "Sign and readmit a bounded Return View": "Before exposure, TRACE recomputes the digest and rechecks the
+event, identity, epoch, expiry, and item predicates." The signature is checked where the envelope is opened.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.records.reasons import Reason
+from readmit.records.retractions import FALLEN, Retractions
+from readmit.rules.cover.coverage import report, required, sufficient, supported
+from readmit.rules.gate.constraints import statement
+from readmit.rules.readmission.view import matching_experiences, matching_items
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from readmit.records.decisions import Examination, ReturnView
+    from readmit.records.evidence import Experience
+    from readmit.records.identity import Identity
+    from readmit.records.items import Item
+    from readmit.records.policy import Policy
+    from readmit.records.reasons import State
+    from readmit.records.retractions import RetractionView
+    from readmit.records.snapshot import Held
+    from readmit.rules.gate.duties import Duties
+
+
+def recheck(
+    view: ReturnView,
+    *,
+    identity: Identity,
+    instance: str,
+    return_id: str | None = None,
+    now: datetime,
+    head: int,
+    consumed: bool,
+    departed_again: bool,
+    newest_return: str,
+    eligible: Mapping[str, Held],
+    duties: Duties,
+    items: Sequence[Item],
+    experiences: Sequence[Experience] = (),
+    out: Mapping[str, State] = MappingProxyType({}),
+    policy: Policy,
+    newest: Mapping[str, Item] = MappingProxyType({}),
+    examination: Examination | None = None,
+) -> tuple[Reason, ...]:
+    """Every check that fails now, in the order of the reason codes; empty means: expose.
+
+    ``identity`` and ``instance`` are the requesting workload's; ``return_id`` is the return it names, if it does not
+    present the view itself. ``head`` is the log's last epoch, ``consumed`` says that the view was acknowledged,
+    ``departed_again`` that the agent left after it was issued; ``newest_return`` is the id of that identity's newest
+    return. ``eligible`` holds the items that pass every gate now, ``duties`` what is owed now. ``items`` and
+    ``experiences`` are the contents that would be handed over; ``out`` is what the workload may see and should not rely
+    on now; ``newest`` holds, by dependency, the item that a view with that dependency must hold; ``examination`` is the
+    latest search for implicit changes, which the policy may require.
+    """
+    present = matching_items(view, items)
+    remembered = matching_experiences(view, experiences)
+    failed = {
+        Reason.NOTHING_OWED: policy.nothing_owed == "block" and not duties.owed,
+        Reason.NOT_EXAMINED: policy.examination == "required" and (examination is None or examination.unexamined > 0),
+        Reason.BINDING_MISMATCH: (view.identity, view.instance) != (identity, instance)
+        or return_id not in (None, view.return_id),
+        # A clock before the issue is as wrong as one past the expiry.
+        Reason.VIEW_EXPIRED: not view.issued <= now < view.expires,
+        Reason.VIEW_CONSUMED: consumed,
+        Reason.VIEW_REPLACED: newest_return != view.return_id,
+        Reason.DEPARTED_AGAIN: departed_again,
+        Reason.EPOCH_AHEAD: view.epoch > head,
+        Reason.ITEM_NO_LONGER_ELIGIBLE: not (
+            all(
+                named.id in present and named.id in eligible and eligible[named.id].digest == named.digest
+                for named in view.items
+            )
+            and all(named.id in remembered for named in view.experiences)
+        ),
+        Reason.RETRACTION_CHANGED: not still_retracted(view.retractions, out, items, policy),
+        Reason.COVERAGE_LOST: not (
+            _covers(view, present, eligible, duties, policy)
+            and _up_to_date(view, _evidence(present, eligible), duties, newest)
+            and _constrained(present, duties)
+            and _fits(view, tuple(present.values()), tuple(remembered.values()), policy)
+        ),
+    }
+    return tuple(reason for reason, fails in failed.items() if fails)
+
+
+def recheck_retractions(
+    view: RetractionView,
+    *,
+    identity: Identity,
+    instance: str,
+    now: datetime,
+    head: int,
+    departed_again: bool,
+    newest_return: str,
+    out: Mapping[str, State],
+    items: Sequence[Item],
+    policy: Policy,
+) -> tuple[Reason, ...]:
+    """The same for the retractions of a blocked return. They may be asked for again: they let nobody act."""
+    failed = {
+        Reason.BINDING_MISMATCH: (view.identity, view.instance) != (identity, instance),
+        Reason.VIEW_EXPIRED: not view.issued <= now < view.expires,
+        Reason.VIEW_REPLACED: newest_return != view.return_id,
+        Reason.DEPARTED_AGAIN: departed_again,
+        Reason.EPOCH_AHEAD: view.epoch > head,
+        Reason.RETRACTION_CHANGED: not still_retracted(view.retractions, out, items, policy),
+    }
+    return tuple(reason for reason, fails in failed.items() if fails)
+
+
+def still_retracted(retractions: Retractions, out: Mapping[str, State], items: Sequence[Item], policy: Policy) -> bool:
+    """Whether everything that is said to have fallen is still out, what is in doubt does not stand, and all of it fits.
+
+    What fell after the decision is not listed, and is no reason to refuse: the view says at which epoch it was decided.
+    """
+    quoted = {one.id for one in retractions.listed if one.with_text}
+    texts = [item for item in items if item.id in quoted]
+    within = {"ids": not quoted, "texts": True, "none": retractions == Retractions()}
+    return (
+        all(out.get(one.id) in FALLEN for one in retractions.fallen)
+        and all(one.id in out for one in retractions.in_doubt)
+        and within[policy.retractions]
+        and len(texts) == len(quoted)
+        and len(retractions.listed) <= policy.max_retractions
+        and sum(item.length for item in texts) <= policy.max_retraction_chars
+    )
+
+
+def _covers(
+    view: ReturnView, present: Mapping[str, Item], eligible: Mapping[str, Held], duties: Duties, policy: Policy
+) -> bool:
+    """Whether the view still holds what is owed and the evidence for it; a partial one, each duty that it holds."""
+    shown = [duty for duty in duties.owed if duty.obligation.id not in view.withheld]
+    whole = {duty.obligation.id for duty in duties.whole}
+    obligations = [duty.obligation for duty in shown]
+    strict = msgspec.structs.replace(policy, gamma=Decimal(1), rho=Decimal(1)) if view.partial else policy
+    return (
+        all(duty.obligation.id in whole for duty in shown)
+        and all(record.id in present for duty in shown for record in duty.records)
+        and sufficient(report(obligations, supported(_evidence(present, eligible))), strict)
+        # A partial view must hold at least one duty.
+        and (not view.partial or bool(shown))
+    )
+
+
+def _up_to_date(view: ReturnView, shown: Sequence[Item], duties: Duties, newest: Mapping[str, Item]) -> bool:
+    """Whether the view still says what the newest item says for each need."""
+    needs = required(duty.obligation for duty in duties.owed if duty.obligation.id not in view.withheld)
+    said = {(item.kind, item.text, item.slot) for item in shown}
+    return all((item.kind, item.text, item.slot) in said for need, item in newest.items() if need in needs)
+
+
+def _evidence(present: Mapping[str, Item], eligible: Mapping[str, Held]) -> list[Item]:
+    """The items of the view, each with the dependencies that links make it support now."""
+    return [eligible[name].item if name in eligible else item for name, item in present.items()]
+
+
+def _constrained(present: Mapping[str, Item], duties: Duties) -> bool:
+    """Whether the view holds every constraint that applies now."""
+    said = {statement(item) for item in present.values()}
+    return all(statement(one.constraint) in said for one in duties.limits if one.state.owed)
+
+
+def _fits(view: ReturnView, items: Sequence[Item], experiences: Sequence[Experience], policy: Policy) -> bool:
+    """Whether the view states its true size and stays within the current budgets."""
+    chars = sum(item.length for item in items)
+    return (
+        chars == view.chars
+        and chars <= policy.max_chars
+        and len(view.items) <= policy.max_items
+        and all(item.length <= policy.max_item_chars for item in items)
+        and len(view.experiences) <= policy.max_experiences
+        and sum(len(one.text) for one in experiences) <= policy.max_experience_chars
+    )

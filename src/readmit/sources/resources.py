@@ -1,0 +1,112 @@
+"""Looks at resources of MCP servers, which the prober starts by the command that it was given for their name."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import CancelledError, Future
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from readmit.records.base import shown
+from readmit.records.errors import GoneError, ProbeError
+from readmit.records.probes import McpProbe
+from readmit.sources.looking import captured, compared, reason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anyio.from_thread import BlockingPortal
+
+    from readmit.ports.prober import Captured, LookLimits, ProbeResult
+    from readmit.sources.looking import LookDeadline
+
+_NO_SUCH_RESOURCE, _INVALID = -32002, -32602
+"""What servers of older and of newer versions of the protocol say of an unknown resource, the newer with its URI."""
+
+
+class Resources:
+    """The MCP servers of one look. Each is started once, and ends with the look."""
+
+    def __init__(self, limits: LookLimits, servers: Mapping[str, Sequence[str]]) -> None:
+        self._limits = limits
+        self._servers = servers
+        self._stack = ExitStack()
+        self._portal: BlockingPortal | None = None
+        self._clients: dict[str, Any] = {}
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def look(self, probe: McpProbe, deadline: LookDeadline) -> ProbeResult:
+        return compared(probe, self._text(probe.server, probe.uri, deadline))
+
+    def capture(self, server: str, uri: str, deadline: LookDeadline, *, lifetime: int) -> Captured:
+        fields = {"server": server, "uri": uri, "lifetime": lifetime}
+        return captured(McpProbe, fields, lambda: self._text(server, uri, deadline))
+
+    def _text(self, server: str, uri: str, deadline: LookDeadline) -> bytes:
+        command = self._servers.get(server)
+        if not command:
+            raise ProbeError(f"server: the prober knows no {shown(server)}; add it to mcp")
+        try:
+            import mcp
+        except ImportError:
+            raise ProbeError("pip install 'readmit[mcp]' to look at MCP resources") from None
+        client = self._clients.get(server) or self._started(server, command, deadline)
+        try:
+            answer = self._call(client.read_resource, uri, deadline)
+        except mcp.MCPError as error:
+            unknown = error.error.code == _INVALID and error.error.data == {"uri": uri}
+            if unknown or error.error.code == _NO_SUCH_RESOURCE:
+                raise GoneError(f"the server has no {uri}") from None
+            raise ProbeError(f"the server answers: {error.error.message}") from None
+        texts = [getattr(content, "text", None) for content in answer.contents]
+        if None in texts:
+            raise ProbeError(f"{uri} is not text")
+        data = "\n".join(text for text in texts if text is not None).encode()
+        if len(data) > self._limits.bytes:
+            raise ProbeError(f"it has {len(data)} bytes; the limit is {self._limits.bytes}")
+        return data
+
+    def _started(self, server: str, command: Sequence[str], deadline: LookDeadline) -> Any:
+        from anyio.from_thread import start_blocking_portal
+
+        if self._portal is None:
+            self._portal = self._stack.enter_context(start_blocking_portal())
+        ready: Future[Any] = Future()
+        # A client must be closed by the task that opened it, so one task holds it until the look ends.
+        held = self._portal.start_task_soon(_hold, command, deadline.left(), ready)
+        self._stack.callback(held.cancel)
+        self._clients[server] = _result(ready, deadline)
+        return self._clients[server]
+
+    def _call(self, call: Any, argument: str, deadline: LookDeadline) -> Any:
+        assert self._portal is not None  # noqa: S101 - started with the first client
+        return _result(self._portal.start_task_soon(call, argument), deadline)
+
+
+async def _hold(command: Sequence[str], seconds: float, ready: Future[Any]) -> None:
+    """Run a server and keep a client of it open until this task is cancelled."""
+    import anyio
+    from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    try:
+        with Path(os.devnull).open("w", encoding="utf-8") as quiet:  # noqa: ASYNC230 - it does not block
+            transport = stdio_client(StdioServerParameters(command=command[0], args=list(command[1:])), errlog=quiet)
+            # The last answer of a cache would hide a change.
+            async with Client(transport, read_timeout_seconds=seconds, cache=None) as client:
+                ready.set_result(client)
+                await anyio.sleep_forever()
+    except Exception as error:  # noqa: BLE001 - raised again where the client is waited for
+        if not ready.done():
+            ready.set_exception(ProbeError(f"the server cannot be started: {reason(error)}"))
+
+
+def _result(future: Future[Any], deadline: LookDeadline) -> Any:
+    try:
+        return future.result(deadline.left())
+    except (TimeoutError, CancelledError):
+        future.cancel()
+        raise ProbeError("the server took too long") from None

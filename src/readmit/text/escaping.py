@@ -1,0 +1,63 @@
+"""Text of others made safe to show: invisible characters escaped, and quoted so that nothing closes the quote."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from readmit.text.hidden import replace_hidden
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+
+QUOTE_CHARS = 300
+"""Most characters shown of a quote that stands beside what it is about."""
+
+
+def short(quote: str) -> str:
+    """A quote, cut where it is long."""
+    return quote if len(quote) <= QUOTE_CHARS else quote[:QUOTE_CHARS] + "…"
+
+
+def json_text(value: object, *, indent: int | None = None) -> str:
+    """JSON safe to print: the exact values, with invisible characters and terminal controls escaped."""
+    separators = (",", ":") if indent is None else (",", ": ")
+    return escaped_json(json.dumps(value, ensure_ascii=False, separators=separators, indent=indent))
+
+
+def escaped_json(text: str) -> str:
+    """The same JSON, with control and invisible characters escaped."""
+    # Only strings can contain such characters, and there an escape means the same character.
+    return replace_hidden(text, lambda character: json.dumps(character)[1:-1])
+
+
+def escaped(text: str) -> str:
+    """Text safe to print: invisible and control characters are written out. Line feeds and tabs stay."""
+    return replace_hidden(text, lambda character: rf"\u{{{ord(character):04x}}}")
+
+
+def block(text: str) -> Iterable[str]:
+    """A fenced block that no line inside can close."""
+    safe = escaped(text.replace("\r\n", "\n"))
+    fence = _fence(safe, least=3)
+    return f"{fence}text", safe, fence
+
+
+def inline(text: str) -> str:
+    """A name or id on one line, as code."""
+    safe = escaped(text).replace("\n", r"\u{000a}")
+    fence = _fence(safe, least=1)
+    return f"{fence}{safe}{fence}" if "`" not in safe else f"{fence} {safe} {fence}"
+
+
+def _fence(text: str, *, least: int) -> str:
+    """A run of backticks longer than any inside the text."""
+    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))
+
+
+def moment(of: datetime) -> str:
+    """A moment as ISO 8601."""
+    return of.isoformat().replace("+00:00", "Z")
