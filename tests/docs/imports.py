@@ -54,7 +54,8 @@ def draw_imports() -> str:
     for number, packages in enumerate(rows):
         for place, package in enumerate(packages):
             # Rows step from side to side, so that arrows over several floors do not hide behind boxes.
-            middle = WIDTH / 2 + (place - (len(packages) - 1) / 2) * 190 + (number % 4 - 1.5) * 150
+            aside = (number % 4 - 1.5) * (150 if len(packages) < 3 else 50)
+            middle = WIDTH / 2 + (place - (len(packages) - 1) / 2) * 190 + aside
             where[package] = (middle, 20 + ROW * number)
     for (here, there), count in sorted(graph.items()):
         if here in where and there in where and there != "records":
@@ -62,5 +63,5 @@ def draw_imports() -> str:
             if y2 > y1:
                 picture.curve(x1, y1 + BOX, x2, y2, count)
     for package, (x, y) in where.items():
-        picture.box(x - 70, y, 140, BOX, [package], "blue" if package == "cycle" else "")
+        picture.box(x - 70, y, 140, BOX, [package], "blue" if package == "rules" else "")
     return picture.svg()
