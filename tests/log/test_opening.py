@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.log import connection
+from readmit.log.engines import sqlite as connection
 from readmit.log.engines.sqlite import SqliteConnection
 from readmit.records.errors import StoreError
 

@@ -13,7 +13,7 @@ import pytest
 
 from readmit import Workspace
 from readmit.backends.scopedmem import ScopedMem
-from readmit.log import schema
+from readmit.log.engines import sqlite_schema as schema
 from readmit.log.location import names
 from readmit.ports.backend import Binding, Entry, Material
 from readmit.records.errors import SealError, StoreError, TamperedError
@@ -171,7 +171,7 @@ def test_a_store_that_another_process_makes_meanwhile_is_ours(url: str) -> None:
 
 def test_a_store_that_another_process_has_just_made_is_not_locked(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other process writes already: making its tables again would fail."""
-    from readmit.log import postgres_schema
+    from readmit.log.engines import postgres_schema
     from readmit.log.engines.postgres_client import Address
 
     with Workspace.open(url) as team:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
-from readmit.log import connection as sqlite
+from readmit.log.engines import sqlite
 from readmit.log.location import is_url
 from readmit.records.errors import StoreError
 from tests.crash.team import verify
