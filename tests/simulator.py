@@ -813,6 +813,10 @@ class Reading:
         """The item's place in the order of a task, and the latest supersession that it owes it to."""
         best, through = (self.key(item), 0, self.key(item)), 0
         for target, successor, epoch in self.succession:
+            # A frontier that an overseer restored is not replaced by the one that was named for it.
+            aside = item.kind == "frontier" and self.meant_for(successor, target)
+            if aside and self.set_aside(target, Against("superseded", epoch)):
+                continue
             if successor.id == item.id and self.same_thing(target, item) and target.task in (None, task):
                 (base, depth, _), earlier = self.rank(target, task)
                 if (base, depth + 1, self.key(item)) > best:

@@ -45,6 +45,7 @@ PROMISES: dict[str, Promise] = {
             "attacks/test_fuzzed_rows.py",
             "attacks/test_hidden_rows.py",
             "attacks/test_file_attacker.py",
+            "attacks/test_kept_state.py",
             "attacks/test_boundaries.py::test_a_damaged_page_blocks_a_return_or_refuses_to_open",
             "attacks/test_views.py::test_an_altered_or_shortened_audit_does_not_verify",
             "attacks/test_views.py::test_an_altered_log_does_not_verify",

@@ -150,6 +150,7 @@ def test_a_file_with_a_name_like_a_secret_is_read(path: str, root: Path) -> None
 
 
 def test_the_keys_of_a_workspace_are_not_read_by_its_own_looks(root: Path) -> None:
+    (root / "config").mkdir()
     with Workspace.open(root / "trip.db", keys=root / "config" / "keys") as trip:
         trip.observe("The agent starts.", by="A2")
     keys = list(root.rglob("*.pem"))

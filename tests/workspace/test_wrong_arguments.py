@@ -285,7 +285,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"missing/team.db: the folder .*missing does not exist; make it with"):
         Workspace.open(tmp_path / "missing" / "team.db")
     with pytest.raises(StoreError, match=r"^keys: the folder .*lost does not exist; make it with"):
-        Workspace.open(tmp_path / "team.db", keys=tmp_path / "lost")
+        Workspace.open(tmp_path / "team.db", keys=tmp_path / "lost" / "keys")
 
 
 OPENED: dict[str, dict[str, Any]] = {

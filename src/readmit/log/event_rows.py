@@ -146,13 +146,15 @@ class EventRows:
 
     def load(self, epochs: Iterable[int]) -> list[Event]:
         """Events in order, with their leaves kept for the open transaction."""
-        known = self.known
+        known, committed = self.known, self.commits.head().commit.epoch
         rows = self.at(epochs)
         events = [self.event(row) for row in rows]
-        new = [event.epoch for event in events if event.epoch not in known and isinstance(event.payload, Item)]
-        evidence = self.evidence_for(new) if new else {}
+        # A level of the transaction may have been undone, and its epochs taken by other events.
+        new = {event.epoch for event in events if event.epoch > committed or event.epoch not in known}
+        items = [event.epoch for event in events if event.epoch in new and isinstance(event.payload, Item)]
+        evidence = self.evidence_for(items) if items else {}
         for row, event in zip(rows, events, strict=True):
-            if event.epoch not in known:
+            if event.epoch in new:
                 known[event.epoch] = self.leaf(row, event, evidence)
         return events
 

@@ -39,9 +39,8 @@ class KeyFolder:
     @classmethod
     def chosen(cls, named: str | Path | None) -> KeyFolder:
         """The folder that is named, or ``READMIT_KEYS``, or the one in the user's configuration folder."""
-        if named is not None and not Path(named).is_dir():
-            # A mistyped folder would know no store, and any store would be taken for a new one.
-            raise StoreError(f"keys: the folder {named} does not exist; make it with `mkdir -p {named}`")
+        if named is not None and not (above := Path(named).absolute().parent).is_dir():
+            raise StoreError(f"keys: the folder {above} does not exist; make it with `mkdir -p {above}`")
         if given := named or os.environ.get("READMIT_KEYS", ""):
             return cls(Path(given))
         from platformdirs import user_config_path

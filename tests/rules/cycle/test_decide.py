@@ -261,7 +261,7 @@ def test_an_exception_anywhere_blocks_with_an_audit_row(monkeypatch: pytest.Monk
             raise RuntimeError(f"secret detail of {place}")
 
         with monkeypatch.context() as patch:
-            patch.setattr(f"readmit.{place}", fail)
+            patch.setattr(f"readmit.rules.{place}", fail)
             outcome = scene.come_back()
         assert (outcome.kind, outcome.reasons, outcome.view) == ("blocked", (Reason.INTERNAL_ERROR,), None)
         assert outcome.decision.note == "RuntimeError", "the class alone: a message may hold anything"

@@ -26,12 +26,12 @@ from readmit.log.engines.postgres_client import (
     outgoing,
 )
 from readmit.log.engines.postgres_dialect import answers, for_rows, only_reads, translated
+from readmit.log.engines.postgres_listener import Channel
 from readmit.log.engines.postgres_locks import OnServer
 from readmit.log.engines.postgres_schema import DIRECTORY, flaws_of, make, recognize
 from readmit.log.engines.sqlite_schema import check
 from readmit.log.group import SharedConnection
 from readmit.log.locks import Locks
-from readmit.log.postgres_listener import Channel
 from readmit.log.sql import ENROLL, FIND, Level, flush
 from readmit.records.errors import StoreError
 
