@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from readmit.check.changes import FileChange, changes_of
 from readmit.check.values import CheckReport
 from readmit.records.errors import CheckLimitError, ReadmitError, RecordError
 
@@ -26,9 +27,20 @@ if TYPE_CHECKING:
 _MOST_MEMORY = 2 << 30
 
 
-def check_apart(paths: Sequence[Path], root: Path | None, *, seconds: float) -> CheckReport:
+class Checked(msgspec.Struct, frozen=True):
+    """What one check found, and which files changed under the statements that name them, if that was asked."""
+
+    report: CheckReport
+    changes: tuple[FileChange, ...] = ()
+
+
+def check_apart(paths: Sequence[Path], root: Path | None, *, seconds: float, changes: bool = False) -> Checked:
     """Look for everything that the memory files at some paths name, within a time."""
-    asked = {"paths": [str(path) for path in paths], "root": None if root is None else str(root)}
+    asked = {
+        "paths": [str(path) for path in paths],
+        "root": None if root is None else str(root),
+        "changes": changes,
+    }
     with subprocess.Popen(  # noqa: S603 - this program
         [sys.executable, "-P", "-m", __name__],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
@@ -49,7 +61,7 @@ def check_apart(paths: Sequence[Path], root: Path | None, *, seconds: float) -> 
     answer = json.loads(said)
     match answer["error"]:
         case None:
-            return msgspec.convert(answer["report"], CheckReport)
+            return msgspec.convert(answer["checked"], Checked)
         case "limit":
             raise CheckLimitError(answer["message"])
     raise RecordError(answer["message"])
@@ -68,7 +80,8 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
 
     root = asked["root"]
     try:
-        report = check(read_memories([Path(path) for path in asked["paths"]], None if root is None else Path(root)))
+        memories = read_memories([Path(path) for path in asked["paths"]], None if root is None else Path(root))
+        checked = Checked(check(memories), tuple(changes_of(memories)) if asked["changes"] else ())
     except CheckLimitError as error:
         return {"error": "limit", "message": str(error)}
     except ReadmitError as error:
@@ -78,7 +91,7 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
     except MemoryError:
         said = f"the check takes more than {_MOST_MEMORY >> 30} GiB of memory; check fewer files at once"
         return {"error": "limit", "message": said}
-    return {"error": None, "report": msgspec.to_builtins(report)}
+    return {"error": None, "checked": msgspec.to_builtins(checked)}
 
 
 if __name__ == "__main__":

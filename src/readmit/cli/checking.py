@@ -62,7 +62,7 @@ def check(
     2 if it could not look, and with 9 if that takes more time or memory than it may.
     """
     from readmit.check.apart import check_apart
-    from readmit.check.checking import USUAL, read_memories
+    from readmit.check.checking import USUAL
     from readmit.check.implicit import with_changes
     from readmit.cli.output import emit, show
 
@@ -71,9 +71,8 @@ def check(
     if not chosen:
         raise click.UsageError(f"FILE: none of {', '.join(USUAL)} is here; name your memory files")
     try:
-        report = check_apart(chosen, root, seconds=timeout)
-        if verifier is not None:
-            report = with_changes(report, read_memories(chosen, root), verifier)
+        checked = check_apart(chosen, root, seconds=timeout, changes=verifier is not None)
+        report = checked.report if verifier is None else with_changes(checked.report, checked.changes, verifier)
     except (PendingAnswers, CheckLimitError):
         raise
     except ReadmitError as error:
