@@ -15,6 +15,7 @@ from readmit.log.log import SqlLog
 from readmit.records.decisions import Request
 from readmit.records.errors import ConflictError, ExposureError, NotAllowedError, RecordError, UnknownError
 from readmit.records.events import Checkpoint, Dispute
+from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
 from readmit.records.items import Receipt
 from readmit.records.own_ids import made_id
@@ -573,7 +574,7 @@ class Team:
         state = snapshot(log, checkpoint, self.identity(who), epoch=log.head, purpose=None, now=self.sim.moment)
         assert state.intact
         assert list(state.state.held) == self.sim.candidates(departed, who)
-        bank = {event.id.partition(":")[2] for event in state.state.bank}
+        bank = {event.payload.id for event in state.state.bank if isinstance(event.payload, Experience)}
         assert departed.principal != who.principal or bank == self.sim.reach(who)
         if departed == who:
             # A frontier that is seen only with its obligation carries more than what reached the reader.
