@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 from collections import defaultdict
@@ -43,6 +44,10 @@ def examples(number: int) -> int:
 
 NIGHTLY = bool(os.environ.get("READMIT_NIGHTLY"))
 """Whether the campaigns of the slow tests run at full size, which takes hours: ``make test-nightly``."""
+# A shell that runs the tests in the background has them ignore this signal, and so would the processes that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 SHARED = Path(os.environ.get("READMIT_SHARED") or ROOT.parent / "shared")
 
 

@@ -43,11 +43,7 @@ def command(out: Path, *options: str) -> list[str]:
 def started(line: list[str], home: Path) -> subprocess.Popen[str]:
     # inspect keeps its own files under the home directory.
     env = {**os.environ, "HOME": str(home), "XDG_DATA_HOME": str(home / "data"), "XDG_CACHE_HOME": str(home / "cache")}
-    # A shell that runs the tests in the background has them ignore the signal, and so would the process.
-    return subprocess.Popen(
-        line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - nothing else runs by then
-    )  # fmt: skip
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
