@@ -1,0 +1,120 @@
+"""State events that this process has proven, kept between reads.
+
+A list is kept with its running digest, which covers every event in order and the evidence of its items. The signed map
+says which digest counts now. A read loads the rows after the kept ones, continues the digest and compares. So it uses
+all and only what the newest head covers, whatever happened to the older rows since; a store that was swapped or rolled
+back has other digests. A list that cannot be continued is read again in full.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.log.event_rows import COLUMNS, SIGHTING
+from readmit.log.indexes.audience import STATE
+from readmit.log.indexes.index_rows import audience_key
+from readmit.log.tree.running_digest import check_value, running
+from readmit.records.acts.event import Event
+from readmit.records.items import Item
+from readmit.records.snapshot import Sighting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from readmit.log.event_rows import EventRows
+    from readmit.log.indexes.audience import Row
+
+_REACHED = """
+    FROM audience WHERE ws = ? AND class = ? AND task = ? AND principal = ? AND role = ? AND epoch > ?
+"""
+_EVENTS = COLUMNS + " FROM (SELECT epoch" + _REACHED + ") AS reached JOIN event ON pos = ? + epoch ORDER BY epoch"
+_BEHIND = (
+    SIGHTING + "WHERE pos IN (SELECT ? + evidence FROM binding WHERE ws = ? AND item IN (SELECT epoch" + _REACHED + "))"
+)
+_MOST_BYTES = 64 << 20
+# Of an event with its item and evidence, beside their texts.
+_EVENT_BYTES = 3_000
+
+
+class ProvenList(msgspec.Struct):
+    """What one audience can see, in order."""
+
+    value: bytes = b""
+    """The running digest over the events."""
+    events: dict[int, Event] = {}
+    """By epoch, as the leaves."""
+    leaves: dict[int, bytes] = {}
+    evidence: dict[str, Sighting] = {}
+    """The evidence that items of the list are bound to, by digest."""
+    size: int = 0
+    """About how many bytes of memory it takes."""
+
+
+class KeptLists:
+    """The lists of some audiences of a workspace, least recently used first."""
+
+    def __init__(self, rows: EventRows, *, most: int = _MOST_BYTES) -> None:
+        """``most`` bytes of memory, about, are used for lists that are kept."""
+        self._rows = rows
+        self._most = most
+        self._lists: dict[str, ProvenList] = {}
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory are used."""
+        return sum(one.size for one in self._lists.values())
+
+    def read(self, audiences: Iterable[Row], what: str) -> list[ProvenList]:
+        """What some audiences can see, proven to be all and only what the signed log holds for them."""
+        by_key = {audience_key(STATE, row): row for row in audiences}
+        # A list is kept again once it is proven.
+        found = {key: self._continued(self._lists.pop(key, None), row) for key, row in by_key.items()}
+        values = self._rows.commits.values(by_key)
+        for key, row in by_key.items():
+            if found[key].value != values.get(key, b""):
+                found[key] = self._continued(None, row)
+                check_value(values.get(key, b""), found[key].value, what=what)
+            self._rows.known.update(found[key].leaves)
+        self._keep(found)
+        return list(found.values())
+
+    def _continued(self, kept: ProvenList | None, row: Row) -> ProvenList:
+        """A list with the events that follow in the store. They are not proven yet."""
+        rows, made = self._rows, kept or ProvenList()
+        last = next(reversed(made.events), 0)
+        where = (rows.ws, STATE, *row, last)
+        found = rows.sql.execute(_EVENTS, (*where, rows.base)).fetchall()
+        if not found:
+            return made
+        events = [rows.event(one) for one in found]
+        evidence = rows.sightings(rows.sql.execute(_BEHIND, (rows.base, rows.ws, *where)))
+        leaves = {event.epoch: rows.leaf(one, event, evidence) for one, event in zip(found, events, strict=True)}
+        made.value = running(leaves.values(), made.value)
+        made.events.update((event.epoch, event) for event in events)
+        made.leaves |= leaves
+        made.evidence |= bound_to(events, evidence)
+        texts = sum(len(one[6]) for one in found) + sum(len(one.body) for one in evidence.values())
+        made.size += texts + _EVENT_BYTES * len(found)
+        return made
+
+    def _keep(self, lists: Mapping[str, ProvenList]) -> None:
+        self._lists |= lists
+        room = self._most - self.size
+        for key in list(self._lists) if room < 0 else ():
+            room += self._lists.pop(key).size
+            if room >= 0:
+                break
+
+
+def bound_to(events: Iterable[Event], evidence: Mapping[str, Sighting]) -> dict[str, Sighting]:
+    """The evidence that was there when the items of some events were recorded."""
+    found: dict[str, Sighting] = {}
+    for event in events:
+        if isinstance(event.payload, Item):
+            for receipt in event.payload.receipts:
+                one = evidence.get(receipt.evidence)
+                if one is not None and one.epoch < event.epoch:
+                    found[receipt.evidence] = one
+    return found
