@@ -72,7 +72,7 @@ async def async_bank_lock(ledger: SourceLedger, bank: str, *, seconds: float = W
         ledger.free(bank)
 
 
-def key_of(bank: str, record: str) -> str:
+def lock_name(bank: str, record: str) -> str:
     """The name of the lock on one key of a bank, for a store that never touches other records."""
     return f"{bank}#{zlib.crc32(record.encode('utf-8', 'surrogatepass')) % _SHARED_BY_KEYS}"
 

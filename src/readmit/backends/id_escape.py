@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 _ERRORS = "surrogatepass"
 
 
-def escaped(text: str) -> str:
+def escape_id(text: str) -> str:
     """A text without slashes, spaces or control characters."""
     if text.isalnum() and text.isascii():
         return text

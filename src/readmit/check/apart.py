@@ -67,7 +67,7 @@ def check_apart(paths: Sequence[Path], root: Path | None, *, seconds: float, cha
     raise RecordError(answer["message"])
 
 
-def main() -> None:
+def check_from_stdin() -> None:
     """Check what standard input names."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     most = _MOST_MEMORY if hard == resource.RLIM_INFINITY else min(_MOST_MEMORY, hard)
@@ -76,12 +76,12 @@ def main() -> None:
 
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any]:
-    from readmit.check.statement_checks import check, read_memories
+    from readmit.check.statement_checks import check_memories, read_memories
 
     root = asked["root"]
     try:
         memories = read_memories([Path(path) for path in asked["paths"]], None if root is None else Path(root))
-        checked = Checked(check(memories), tuple(changes_of(memories)) if asked["changes"] else ())
+        checked = Checked(check_memories(memories), tuple(changes_of(memories)) if asked["changes"] else ())
     except CheckLimitError as error:
         return {"error": "limit", "message": str(error)}
     except ReadmitError as error:
@@ -95,4 +95,4 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    check_from_stdin()

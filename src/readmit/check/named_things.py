@@ -45,7 +45,7 @@ _NEAR = 50
 _SHELLS = {"", "sh", "bash", "shell", "console", "zsh", "shell-session"}
 
 
-def named(span: MemorySpan) -> Iterator[Mention | Unchecked]:
+def mentions_in(span: MemorySpan) -> Iterator[Mention | Unchecked]:
     """What a piece of a file names."""
     if span.kind != "block" and _is_gone(span):
         if span.kind in {"code", "link"}:

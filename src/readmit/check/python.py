@@ -82,7 +82,7 @@ def _top_names(path: str, text: str) -> set[str] | None:
     return found
 
 
-def lacking(tree: WorkTree, names: list[tuple[str, str]]) -> set[tuple[str, str]]:
+def missing_attributes(tree: WorkTree, names: list[tuple[str, str]]) -> set[tuple[str, str]]:
     """Those of the class and attribute pairs whose class is defined here, with all its bases, without the attribute."""
     classes = {first for first, _ in names}
     known: dict[str, list[ast.ClassDef]] = {}

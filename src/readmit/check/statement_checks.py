@@ -14,10 +14,10 @@ from readmit.check.check_values import CheckFinding, CheckReport, Mention, NameK
 from readmit.check.command_lines import EXTRA
 from readmit.check.memory_files import MOST_NAMES, headings, read_memory
 from readmit.check.named_commands import ProjectCommands
-from readmit.check.named_things import named
-from readmit.check.python import ProjectModules, lacking
+from readmit.check.named_things import mentions_in
+from readmit.check.python import ProjectModules, missing_attributes
 from readmit.check.versions import admits, declared, tool
-from readmit.check.working_tree import LONGEST_PATH, WorkTree, root_of
+from readmit.check.working_tree import LONGEST_PATH, WorkTree, repository_of
 from readmit.records.error_types import CheckLimitError, RecordError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class MemoryFiles(NamedTuple):
 def read_memories(paths: Sequence[Path], root: Path | None = None) -> MemoryFiles:
     """The memory files at some paths, and the tree below ``root``, by default the repository they are in."""
     files = memory_files(paths)
-    top = (root or root_of(files[0])).resolve()
+    top = (root or repository_of(files[0])).resolve()
     named_ = {_relative(file, top): file for file in files}
     spans: list[MemorySpan] = []
     statements = 0
@@ -78,7 +78,7 @@ def read_memories(paths: Sequence[Path], root: Path | None = None) -> MemoryFile
     return MemoryFiles(WorkTree(top, list(named_)), named_, tuple(spans), statements)
 
 
-def check(memories: MemoryFiles) -> CheckReport:
+def check_memories(memories: MemoryFiles) -> CheckReport:
     """Look for everything that memory files name."""
     outcomes = _Check(memories.tree).run(_bounded(memories))
     findings = tuple(one for one in outcomes if isinstance(one, CheckFinding))
@@ -96,7 +96,7 @@ def _bounded(memories: MemoryFiles) -> Iterator[Mention | Unchecked]:
     """What memory files name, if that is what people and agents write."""
     count = 0
     for span in memories.spans:
-        for one in named(span):
+        for one in mentions_in(span):
             count += 1
             where = f"{one.place.file}, line {one.place.line}"
             if count > MOST_NAMES:
@@ -217,7 +217,9 @@ class _Check:
         pairs = [(parts[-2], parts[-1]) for one in mentions if len(parts := one.name.split(".")) > 1]
         present = self._tree.words if mentions else frozenset()
         removed = self._tree.removed({part for one in mentions for part in _parts(one)} - present)
-        without = lacking(self._tree, [pair for pair in pairs if pair[0][:1].isupper() and pair[0] in present])
+        without = missing_attributes(
+            self._tree, [pair for pair in pairs if pair[0][:1].isupper() and pair[0] in present]
+        )
         for one in mentions:
             parts = _parts(one)
             absent = [part for part in parts if part not in present and _bare(part) not in present]

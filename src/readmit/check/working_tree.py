@@ -256,7 +256,7 @@ def _above(path: str) -> Sequence[PurePosixPath]:
     return PurePosixPath(path).parents[:-1]
 
 
-def root_of(path: Path) -> Path:
+def repository_of(path: Path) -> Path:
     """The repository that a file is in, or its folder."""
     folder = path.resolve() if path.is_dir() else path.resolve().parent
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)

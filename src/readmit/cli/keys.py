@@ -51,10 +51,10 @@ def list_keys(invocation: Invocation, /) -> None:
 def _keys(workspace: Workspace) -> list[dict[str, Any]]:
     from readmit.diagnosis.verification.head_proofs import verifier_key
     from readmit.records.acts.event import KeyChange
-    from readmit.trust.trusted_keys import current, public_of
+    from readmit.trust.trusted_keys import public_of, signing_keys
 
     changes = workspace.keys.changes()
-    active, trusted = current(changes), workspace.keys.trusted(workspace.now())
+    active, trusted = signing_keys(changes), workspace.keys.trusted(workspace.now())
     found: dict[str, dict[str, Any]] = {}
     for event in changes:
         if not isinstance(event.payload, KeyChange):

@@ -150,7 +150,7 @@ def baseline(
         known={**seen.background.held, **seen.state.held},
         critical=critical_dependencies(seen),
         observed=observed,
-        texts={digest: said(event) for digest, event in observed.items()},
+        texts={digest: observation_text(event) for digest, event in observed.items()},
         sources=_sources(held.values(), seen.evidence),
         marks={name: tuple(_concerning(entry.marks, use)) for name, entry in held.items()},
         policy=policy,
@@ -167,7 +167,7 @@ def _sources(held: Iterable[Held], evidence: Mapping[str, Sighting]) -> dict[str
     }
 
 
-def said(event: Event) -> str:
+def observation_text(event: Event) -> str:
     """The text of an observation."""
     return event.payload.text if isinstance(event.payload, Evidence) else ""
 

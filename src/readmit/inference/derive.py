@@ -60,7 +60,7 @@ def premises(
     extracted: str = "",
 ) -> Written:
     """The premises of each statement. ``extracted`` names the extractor, whose items came with premises."""
-    ask = partial(imply.premises, model, max_tokens=budgets.lines_tokens, max_chars=budgets.lines_chars)
+    ask = partial(imply.ask_premises, model, max_tokens=budgets.lines_tokens, max_chars=budgets.lines_chars)
     by = maker(model.name, imply.PREMISES)
     return _written(derived, PREMISES, by, texts, ask=ask, workspace=workspace, extracted=extracted)
 
@@ -75,7 +75,7 @@ def implied(
     extracted: str = "",
 ) -> Written:
     """The facts that each observation implies. If items were drawn from it, these are their statements."""
-    ask = partial(imply.implied, model, max_tokens=budgets.lines_tokens, max_chars=budgets.lines_chars)
+    ask = partial(imply.ask_implied, model, max_tokens=budgets.lines_tokens, max_chars=budgets.lines_chars)
     by = maker(model.name, imply.IMPLIED)
     return _written(derived, FACTS, by, texts, ask=ask, workspace=workspace, extracted=extracted)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.models.protocols import Failure
-from readmit.models.stages.answer import MAX_TOKENS, PROMPT, Opinion, Question, opine, settled
+from readmit.models.stages.answer import MAX_TOKENS, PROMPT, Opinion, Question, opine, position_of
 from readmit.records.acts.event import Dispute, Resolve
 from readmit.records.acts.kinds import targets_of
 from readmit.records.base import nfc
@@ -145,7 +145,7 @@ def _resolve(
     said = opinions[contest.question]
     if isinstance(said, Failure):
         return Resolution(dispute=contest.name, why=f"no answer: {said.message}")
-    keep = settled(said, contest.asked.sides, workspace.policy.min_confidence, exact=contest.asked.exact)
+    keep = position_of(said, contest.asked.sides, workspace.policy.min_confidence, exact=contest.asked.exact)
     why = f"{said.model} by itself: {said.answer or 'cannot tell'}, confidence {said.confidence}"[:LONGEST_NOTE]
     if keep is not None:
         workspace.resolve(contest.name, keep=[keep], by=by, reason=why, id=own_id(by, digest((contest.name, keep))))

@@ -9,8 +9,7 @@ import msgspec
 from readmit.inference.derive import maker
 from readmit.inference.field import NEED, PLANNED, need_key
 from readmit.models.protocols import Failure
-from readmit.models.stages.plan import PROMPT, Duty, Task
-from readmit.models.stages.plan import plan as ask
+from readmit.models.stages.plan import PROMPT, Duty, Task, plan_tasks
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
 from readmit.records.error_types import ModelError
@@ -34,13 +33,13 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
     queries: tuple[str, ...]
 
 
-def plan(workspace: Workspace, model: Model, text: str, *, by: str, role: str, task: str) -> Planned:
+def plan_duties(workspace: Workspace, model: Model, text: str, *, by: str, role: str, task: str) -> Planned:
     """Plan a task and open its obligations, bound to the task's own words. The same task opens them once.
 
     They are marked as drafted by the planner and say no more than the task: wording that the task does not carry is
     replaced by the task's own. The description of each need is kept for the linker.
     """
-    (said,) = ask(model, [Task(text=text, role=role)], workspace=workspace.name)
+    (said,) = plan_tasks(model, [Task(text=text, role=role)], workspace=workspace.name)
     if isinstance(said, Failure):
         raise ModelError(f"planner: {said.message}; nothing was opened, try again or open the obligations yourself")
     with workspace.batch():

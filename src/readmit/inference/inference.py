@@ -13,7 +13,7 @@ from readmit.inference import duty_plan as planning
 from readmit.inference.disputes import resolve_disputes
 from readmit.inference.examination_mark import note
 from readmit.inference.ingestion import conversation, ingest
-from readmit.inference.preparation import file, prepare
+from readmit.inference.preparation import file_prepared, prepare_return
 from readmit.inference.settings import InferenceModels, Settings
 from readmit.inference.watch import Watch
 from readmit.models.stages.answer import MAX_TOKENS
@@ -153,7 +153,7 @@ class Inference:
         for _ in range(ROUNDS):
             prepared = self._looked(departed, identity, purpose, name, ledger)
             if always or prepared.eventful:
-                file(self.workspace, name, prepared)
+                file_prepared(self.workspace, name, prepared)
             # Looking only at premises does not examine the items that depend on them.
             if self.settings.targets == "premises" or note(
                 self.workspace, departed, prepared, purpose=purpose, verifier=self._verifier()
@@ -168,7 +168,7 @@ class Inference:
         earlier: Prepared | None = None
         while True:
             try:
-                prepared = prepare(
+                prepared = prepare_return(
                     self.workspace,
                     departed,
                     identity,
@@ -180,7 +180,7 @@ class Inference:
             except BaseException:
                 if earlier is not None:
                     # Everything found so far is on the log, and the audit records it.
-                    file(self.workspace, name, earlier)
+                    file_prepared(self.workspace, name, earlier)
                 raise
             earlier = prepared.after(earlier)
             if not prepared.replacements and not prepared.fell_inside:
@@ -257,7 +257,7 @@ class Inference:
         text, by = require_text("text", text), require_name("by", by)
         role, task = require_name("role", role), require_name("task", task)
         model = self._needed(self.team.planner, "planner")
-        return planning.plan(self.workspace, model, text, by=by, role=role, task=task)
+        return planning.plan_duties(self.workspace, model, text, by=by, role=role, task=task)
 
     def usage(self) -> tuple[StageUsage, ...]:
         """The usage of ingesting, planning and resolving so far, per stage."""

@@ -16,7 +16,7 @@ import msgspec
 
 from readmit.inference.derive import keep_facts, keep_premises, maker
 from readmit.models.protocols import Failure
-from readmit.models.stages.extract import PROMPT, WITHOUT, Drop, ExtractFrom, Extraction, Turn, extract
+from readmit.models.stages.extract import PROMPT, WITHOUT, Drop, ExtractFrom, Extraction, Turn, extract_claims
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
 from readmit.records.error_types import ModelError
@@ -150,7 +150,9 @@ def _extracted(
     keys = {one.key: digest((one.key, one.turns, without)) for one in asked}
     stored = derived.read(EXTRACTION, by, keys.values())
     missing = [one for one in asked if keys[one.key] not in stored]
-    answers = extract(model, missing, workspace=workspace.name, per_call=per_call, without=without) if missing else []
+    answers = (
+        extract_claims(model, missing, workspace=workspace.name, per_call=per_call, without=without) if missing else []
+    )
     made = {one.key: said for one, said in zip(missing, answers, strict=True)}
     rows = {keys[name]: msgspec.json.encode(said) for name, said in made.items() if isinstance(said, Extraction)}
     derived.write(EXTRACTION, by, rows)

@@ -17,7 +17,7 @@ from readmit.records.verdicts import Pair, Ruling
 from readmit.returning.request import ask
 from readmit.rules.cycle import decide
 from readmit.state.load import requested
-from readmit.text.nearness import words_of
+from readmit.text.nearness import content_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -65,7 +65,7 @@ def look_inside(
     if len(names) < 2:  # noqa: PLR2004 - a pair has two sides
         return Inside()
     state = stand()
-    derived, settled = workspace.log.derived, judging.settled(state, verifier)
+    derived, settled = workspace.log.derived, judging.answered_pairs(state, verifier)
     shown = [state.held[name].item for name in names if name in state.held]
     ranks: dict[Pair, tuple[bool, int]] = {}
     for earlier, later in permutations(shown, 2):
@@ -74,7 +74,7 @@ def look_inside(
                 ranks[pair] = max(ranks.get(pair, (False, 0)), _nearness(earlier, later))
     passed = derived.read(PASSED, looker, map(_name, ranks))
     pairs = sorted((pair for pair in ranks if _name(pair) not in passed), key=lambda pair: ranks[pair], reverse=True)
-    judged = judging.judge(workspace, state, verifier, pairs[:most])
+    judged = judging.judge_pairs(workspace, state, verifier, pairs[:most])
     derived.write(PASSED, looker, {_name(pair): b"1" for pair in pairs[most:]})
     confirmed = (one for one in judged.verdicts if state.ruling(one) is Ruling.INVALID)
     return Inside(
@@ -113,7 +113,9 @@ def _pairs(earlier: Item, later: Item, state: Baseline) -> Iterator[Pair]:
 
 
 def _nearness(earlier: Item, later: Item) -> tuple[bool, int]:
-    return not set(earlier.covers).isdisjoint(later.covers), len(words_of(earlier.text) & words_of(later.text))
+    return not set(earlier.covers).isdisjoint(later.covers), len(
+        content_words(earlier.text) & content_words(later.text)
+    )
 
 
 def _name(pair: Pair) -> str:

@@ -55,7 +55,7 @@ class Drawn(msgspec.Struct, frozen=True, kw_only=True):
     """Why the linker did not answer. It is then unknown whether an item ever met the unmet needs."""
 
 
-def link(
+def link_needs(
     workspace: Workspace,
     departed: Checkpoint,
     identity: Identity,
@@ -163,7 +163,9 @@ class _Work:
         tokens, chars = settings.budgets.link_tokens, settings.budgets.link_chars
         questions = list(stage.packed(fresh, max_chars=chars))
         space = self._workspace.name
-        answers = stage.link(model, questions, workspace=space, max_tokens=tokens, max_chars=chars) if questions else []
+        answers = (
+            stage.ask_links(model, questions, workspace=space, max_tokens=tokens, max_chars=chars) if questions else []
+        )
         rows: dict[str, bytes] = {}
         ties = [
             stage.Tie(need, item, known[source].decode())

@@ -66,7 +66,7 @@ class Readers(msgspec.Struct, frozen=True, kw_only=True):
     """The extractor, as derived texts name it."""
 
 
-def find(
+def find_pairs(
     baseline: Baseline,
     judged: Mapping[str, frozenset[str]],
     readers: Readers,
@@ -118,9 +118,9 @@ class _Work:
             case Signal.SAME_SLOT:
                 return SameSlot()
             case Signal.EMBEDDING:
-                return signals.whole_texts(self._vectors(), self._items, self._texts)
+                return signals.near_texts(self._vectors(), self._items, self._texts)
             case Signal.PASSAGE:
-                return signals.sentences(self._vectors(), self._items, self._texts)
+                return signals.near_sentences(self._vectors(), self._items, self._texts)
             case Signal.IMPLIED_FACTS:
                 return self._facts(settings.budgets)
             case Signal.SCAN:
@@ -169,7 +169,7 @@ class _Work:
         self.faults += [f"{why.usage.stage}: {why.message}" for one in both for why in one.failed.values()]
         premises = {name: rests.lines.get(text, ()) for name, text in self._items.items()}
         facts = {name: says.lines.get(text, ()) for name, text in self._texts.items()}
-        return signals.implications(self._vectors(), premises, facts)
+        return signals.near_implications(self._vectors(), premises, facts)
 
     def _scan(self, settings: Settings) -> Scanned:
         readers, baseline = self._readers, self._standing

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float32]
 
 
-def whole_texts(vectors: VectorRows, items: Mapping[str, str], observations: Mapping[str, str]) -> Embeddings:
+def near_texts(vectors: VectorRows, items: Mapping[str, str], observations: Mapping[str, str]) -> Embeddings:
     """Nearness of whole items and observations."""
     return Embeddings(*_near(vectors, items, observations, windows))
 
 
-def sentences(vectors: VectorRows, items: Mapping[str, str], observations: Mapping[str, str]) -> Passages:
+def near_sentences(vectors: VectorRows, items: Mapping[str, str], observations: Mapping[str, str]) -> Passages:
     """Nearness of their sentences."""
     return Passages(*_near(vectors, items, observations, passages))
 
 
-def implications(
+def near_implications(
     vectors: VectorRows, premises: Mapping[str, tuple[str, ...]], facts: Mapping[str, tuple[str, ...]]
 ) -> ImpliedFacts:
     """Nearness of items' premises to the facts that observations imply."""

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _SOURCES = frozenset({Reason.SOURCE_CHANGED, Reason.SOURCE_UNCONFIRMED})
 
 
-class Resourced(msgspec.Struct, frozen=True):
+class RecheckedSources(msgspec.Struct, frozen=True):
     """Items that were put to the verifier because their source changed."""
 
     judged: int = 0
@@ -62,7 +62,7 @@ class _Case(msgspec.Struct, frozen=True):
     case: PairCase
 
 
-def resource(
+def recheck_changed_sources(
     workspace: Workspace,
     departed: Checkpoint,
     identity: Identity,
@@ -70,14 +70,14 @@ def resource(
     purpose: str | None,
     verifier: Verifier,
     most: int | None,
-) -> Resourced:
+) -> RecheckedSources:
     """Put items that are out because their source changed to the verifier. No pair is asked about twice."""
     log, policy = workspace.log, workspace.policy
     with log.reading():
         seen = snapshot(log, departed, identity, epoch=log.head, purpose=purpose, now=workspace.moment())
         cases = list(_cases(seen, workspace)) if seen.sources else []
     if not cases:
-        return Resourced()
+        return RecheckedSources()
     known = {one.case.pair: log.named(EventKind.JUDGE, verdict_id(verifier, one.case)) for one in cases}
     fresh = [one for one in cases if known[one.case.pair] is None]
     asked, left = (fresh, []) if most is None else (fresh[:most], fresh[most:])
@@ -93,7 +93,7 @@ def resource(
                 _judge(workspace, verdict, verdict_id(verifier, one.case))
             if _stands(verdict, one.case, policy) and _source(workspace, one, verdict):
                 found.append(pair.item)
-    return Resourced(
+    return RecheckedSources(
         judged=sum(isinstance(one, Verdict) for one in said.values()),
         items=tuple(found),
         cut=tuple(one.case.pair for one in left),

@@ -18,7 +18,7 @@ from readmit.records.acts.kinds import KINDS, kind_named
 from readmit.records.error_types import TamperedError, UnknownError
 from readmit.records.items import Item
 from readmit.records.snapshot import Sighting
-from readmit.trust.commit_record import event_data, said
+from readmit.trust.commit_record import event_data, said_at
 from readmit.trust.merkle import leaf_hash
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class EventRows:
             return {
                 digest: Sighting(
                     pos - base, by, sha(body).hexdigest() == digest, body,
-                    datetime.fromisoformat(said(at, learnt, given)),
+                    datetime.fromisoformat(said_at(at, learnt, given)),
                 )
                 for pos, by, at, learnt, given, body, digest in rows
             }  # fmt: skip

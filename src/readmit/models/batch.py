@@ -18,7 +18,7 @@ import msgspec
 from readmit.models.answers import Answers, read_answers, result_of
 from readmit.models.chat import Dialect, Limit, model_of, request_body
 from readmit.models.extras import need
-from readmit.models.jsonl import Addressed, id_of, read_lines
+from readmit.models.jsonl import Addressed, id_in, read_lines
 from readmit.records.error_types import ModelError, PendingAnswers
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def check_batch(directory: str | Path) -> BatchCheck:
     return BatchCheck(status=batch_status(folder), problems=tuple(problems), repeated=repeated)
 
 
-def waiting(directory: str | Path) -> Iterator[bytes]:
+def unanswered(directory: str | Path) -> Iterator[bytes]:
     """The request lines that have no answer yet, to send next."""
     folder = _existing(directory)
     answers = read_answers(folder.glob(RESPONSES))
@@ -231,7 +231,7 @@ def _existing(directory: str | Path) -> Path:
 def _requests(folder: Path) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for _, line in read_lines(folder / REQUESTS).whole:
-        custom_id = id_of(line)
+        custom_id = id_in(line)
         if custom_id is not None:
             found.setdefault(custom_id, line)
     return found
@@ -271,7 +271,7 @@ def _request_problems(folder: Path) -> Iterator[Problem]:
     usual: str | None = None
     for number, line in lines.whole:
         where = f"{REQUESTS}:{number}"
-        custom_id = id_of(line)
+        custom_id = id_in(line)
         if custom_id is None:
             yield Problem(kind="malformed", where=where, message="not a request line; remove it before sending")
         elif custom_id in seen:

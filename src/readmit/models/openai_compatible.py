@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.models.chat import Dialect, failure, read_response, request_body
+from readmit.models.chat import Dialect, failure_of, read_response, request_body
 from readmit.models.endpoint import CallError, Endpoint
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class OpenAICompatible:
                     if simpler is not None:
                         self._dialect = simpler
                         continue
-                    results[at] = failure(asks[at], response.fault, str(response), milliseconds=milliseconds)
+                    results[at] = failure_of(asks[at], response.fault, str(response), milliseconds=milliseconds)
                 else:
                     self._understood = True
                     results[at] = read_response(asks[at], response, milliseconds=milliseconds)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.models.chat import failure
+from readmit.models.chat import failure_of
 from readmit.models.protocols import Failure, Fault, Reply
 from readmit.records.error_types import ModelError
 
@@ -170,7 +170,7 @@ class Metered:
     def _unasked(self, ask: Ask) -> Failure:
         left = (self._ledger.limit or 0) - self._ledger.spent
         message = f"not asked: {left} tokens are left of {self._ledger.limit}, and this could take {most_tokens(ask)}"
-        return failure(ask, Fault.BUDGET, message)
+        return failure_of(ask, Fault.BUDGET, message)
 
 
 def most_tokens(ask: Ask) -> int:

@@ -11,8 +11,8 @@ from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.pages.event_words import moment
-from readmit.pages.markup import Markup, element, together, trusted
+from readmit.pages.event_words import format_moment
+from readmit.pages.markup import Markup, element, own_markup, together
 from readmit.pages.page_values import LANES
 from readmit.text.english import counted
 from readmit.text.escapes import escaped
@@ -45,7 +45,7 @@ class Drawing(NamedTuple):
     width: int | None = None
 
 
-def inline(drawing: Drawing) -> Markup:
+def inline_drawing(drawing: Drawing) -> Markup:
     """For a page, which brings the style."""
     return element(
         "svg", drawing.body, class_="drawing", role="img", aria_label=drawing.words,
@@ -56,7 +56,7 @@ def inline(drawing: Drawing) -> Markup:
 def standalone(drawing: Drawing, *, width: int = 720) -> str:
     """A file of its own, in light and dark."""
     return element(
-        "svg", element("style", trusted(drawing_style())), drawing.body, class_="drawing", role="img",
+        "svg", element("style", own_markup(drawing_style())), drawing.body, class_="drawing", role="img",
         aria_label=drawing.words, width=drawing.width or width, height=drawing.height,
         xmlns="http://www.w3.org/2000/svg",
     )  # fmt: skip
@@ -88,8 +88,8 @@ def timeline(departed: Happening, returned: Happening, happenings: Sequence[Happ
         _line(99.8, y - 8, 99.8, y + 4, class_="axis"),
         _text("departed", 0, y + 18),
         _text("returned", 100, y + 18, text_anchor="end"),
-        _text(moment(departed.at), 0, y + 33, class_="small"),
-        _text(moment(returned.at), 100, y + 33, class_="small", text_anchor="end"),
+        _text(format_moment(departed.at), 0, y + 33, class_="small"),
+        _text(format_moment(returned.at), 100, y + 33, class_="small", text_anchor="end"),
     ]
     words = f"Timeline from departure to return with {counted(len(happenings), 'event')}"
     return Drawing(words, y + 40, together(parts))
@@ -114,7 +114,7 @@ def _class(lane: str) -> str:
 INDENT, DEEPEST, LINE, PAD = 16, 6, 15, 7
 
 
-def premises(tree: Fallen) -> Drawing:
+def draw_premises(tree: Fallen) -> Drawing:
     """What fell on top, and its dependents indented below."""
     parts: list[Markup] = []
     height = _box(tree, 0, 1, parts)

@@ -63,7 +63,7 @@ def _declared(event: Event) -> str:
             return sentence(kind, payload)
 
 
-def moment(at: datetime) -> str:
+def format_moment(at: datetime) -> str:
     """A moment to the second."""
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"
 

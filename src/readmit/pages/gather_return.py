@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from readmit.diagnosis.history import dispositions, looked_in_words, recorded
 from readmit.diagnosis.missing_needs import lacking
 from readmit.diagnosis.trial import FIT
-from readmit.pages.event_words import moment
+from readmit.pages.event_words import format_moment
 from readmit.pages.item_entries import Sight
 from readmit.pages.page_values import Happening, Heading, ReturnPage, ShownDuty, ShownNeed, Use
 from readmit.pages.premise_trees import trees
@@ -113,8 +113,8 @@ def _facts(request: Request, decision: Decision, departed: Checkpoint) -> Iterat
     if request.purpose is not None:
         yield "Purpose", request.purpose
     role = "" if departed.identity.role == who.role else f" as {departed.identity.role}"
-    yield "Departed", f"{moment(departed.at)}, epoch {departed.epoch}{role}"
-    yield "Returned", f"{moment(request.now)}, epoch {request.epoch}"
+    yield "Departed", f"{format_moment(departed.at)}, epoch {departed.epoch}{role}"
+    yield "Returned", f"{format_moment(request.now)}, epoch {request.epoch}"
     if not decision.faults:
         yield "Duties covered", f"{report.covered} of {report.obligations}"
         yield "Critical needs met", f"{report.critical_covered} of {report.critical}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.pages.event_words import moment
+from readmit.pages.event_words import format_moment
 from readmit.pages.item_entries import Sight
 from readmit.pages.page_values import Happening, Heading, Moment, ShownItem, SlotItem, SlotPage, Span
 from readmit.records.acts.event import Close, Event, EventKind, Overrule
@@ -141,7 +141,7 @@ class _Life:
         reading = " as ".join(name for name in (who.principal, who.role) if name)
         yield "For", reading or "everybody: items for certain principals or roles are listed apart"
         yield "Items", str(len(self.entered))
-        yield "First recorded", moment(points[0].now)
+        yield "First recorded", format_moment(points[0].now)
 
     def _points(self) -> Iterator[_Point]:
         """Every event about the slot, and every moment at which time alone changes something."""

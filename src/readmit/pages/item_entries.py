@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from readmit.diagnosis.history import draft_in_words, in_words
-from readmit.pages.event_words import cut, happening, moment
+from readmit.pages.event_words import cut, format_moment, happening
 from readmit.pages.page_values import Quote, ShownItem, Why
 from readmit.records.acts.kinds import targets_of
 from readmit.records.canonical import decode
@@ -38,7 +38,7 @@ _DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 _REPLACING = frozenset({Reason.SUPERSEDED, Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED, Reason.FRONTIER_MOVED})
 
 
-def short(text: str) -> str:
+def shorten_digests(text: str) -> str:
     """A text with shortened digests."""
     return _DIGEST.sub(r"\1…", text)
 
@@ -91,7 +91,7 @@ class Sight:
         """A sentence for each reason, with both quotes of a verdict."""
         for place, sentence in enumerate(in_words(judged)):
             cause = judged.causes[place] if place < len(judged.causes) else None
-            yield Why(short(sentence), () if cause is None else tuple(self._quotes(judged.item, cause)))
+            yield Why(shorten_digests(sentence), () if cause is None else tuple(self._quotes(judged.item, cause)))
 
     def _quotes(self, name: str, cause: Cause) -> Iterator[Quote]:
         if cause.reason in _REPLACING:
@@ -126,7 +126,7 @@ class Sight:
         seen = self._evidence(digest)
         if seen is None or not self.identity.may_see(seen.scope):
             return "A later observation", ""
-        return f"{seen.by} observed on {moment(seen.at)}", seen.text
+        return f"{seen.by} observed on {format_moment(seen.at)}", seen.text
 
     def _evidence(self, digest: str) -> Evidence | None:
         if (sighting := self.evidence.get(digest)) is not None:
@@ -152,7 +152,7 @@ class Sight:
             yield "For", scope
         for receipt in item.receipts:
             label, text = self.observed(receipt.evidence)
-            yield "Source", f"{label}: “{cut(text, SOURCE_CHARS)}”" if text else short(receipt.evidence)
+            yield "Source", f"{label}: “{cut(text, SOURCE_CHARS)}”" if text else shorten_digests(receipt.evidence)
 
 
 class AppliedVerdict(NamedTuple):
@@ -183,8 +183,8 @@ def _sureness(verdict: Verdict) -> str:
 
 
 def _interval(start: datetime | None, end: datetime | None) -> str:
-    words = [f"from {moment(start)}"] if start is not None else []
-    return " ".join([*words, *([f"until {moment(end)}"] if end is not None else [])])
+    words = [f"from {format_moment(start)}"] if start is not None else []
+    return " ".join([*words, *([f"until {format_moment(end)}"] if end is not None else [])])
 
 
 def _scope(item: Item) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from readmit.pages.event_words import cut
-from readmit.pages.item_entries import confirmed, short
+from readmit.pages.item_entries import confirmed, shorten_digests
 from readmit.pages.page_values import Fallen
 
 if TYPE_CHECKING:
@@ -98,4 +98,4 @@ class _Forest:
             return str(one.state)
         first = one.causes[0]
         by = f" by {first.by}" if first.by else ""
-        return short(f"{first.reason}{by}: {first.note}" if first.note else f"{first.reason}{by}")
+        return shorten_digests(f"{first.reason}{by}: {first.note}" if first.note else f"{first.reason}{by}")

@@ -17,7 +17,7 @@ from readmit.records.base import shown
 from readmit.records.error_types import ProbeError
 from readmit.records.probes import CommandProbe
 from readmit.sources import sandbox
-from readmit.sources.look import captured, compared
+from readmit.sources.look import capture, compared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ class Commands:
 
     def capture(self, argv: Sequence[str], deadline: LookDeadline, *, lifetime: int) -> Captured:
         words = tuple(argv)
-        return captured(CommandProbe, {"argv": words, "lifetime": lifetime}, lambda: self._output(words, deadline))
+        return capture(CommandProbe, {"argv": words, "lifetime": lifetime}, lambda: self._output(words, deadline))
 
     def _output(self, argv: tuple[str, ...], deadline: LookDeadline) -> bytes:
         if not any(_allows(entry, argv) for entry in self._limits.commands):

@@ -19,7 +19,7 @@ from readmit.records.base import shown
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import SqlProbe
-from readmit.sources.look import captured, compared, within
+from readmit.sources.look import capture, compared, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -58,7 +58,7 @@ class Databases:
         self, database: str, query: str, parameters: Sequence[Any], deadline: LookDeadline, *, lifetime: int
     ) -> Captured:
         fields = {"database": database, "query": query, "parameters": tuple(parameters), "lifetime": lifetime}
-        return captured(SqlProbe, fields, lambda: self._rows(database, query, parameters, deadline))
+        return capture(SqlProbe, fields, lambda: self._rows(database, query, parameters, deadline))
 
     def _rows(self, database: str, query: str, parameters: Sequence[Any], deadline: LookDeadline) -> bytes:
         place = self._places.get(database)

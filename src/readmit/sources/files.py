@@ -15,7 +15,7 @@ import msgspec
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import FileProbe, Finding
-from readmit.sources.look import text_of
+from readmit.sources.look import evidence_text
 from readmit.sources.prober import Captured, ProbeResult
 from readmit.sources.quote_finder import found_again, quoted_part
 
@@ -104,7 +104,7 @@ class Files:
             {"digest": digest_of(quote.data), "path": self._stored(path), "lifetime": lifetime, **quote.place},
             FileProbe,
         )
-        return Captured(text_of(quote.data), probe)
+        return Captured(evidence_text(quote.data), probe)
 
     def read(self, path: str) -> bytes:
         """The whole of a file."""

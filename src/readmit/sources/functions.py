@@ -10,7 +10,7 @@ import msgspec
 from readmit.records.base import shown
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import CallableProbe
-from readmit.sources.look import captured, compared, within
+from readmit.sources.look import capture, compared, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ class Calls:
 
     def capture(self, name: str, arguments: Sequence[Any], deadline: LookDeadline, *, lifetime: int) -> Captured:
         fields = {"name": name, "arguments": tuple(arguments), "lifetime": lifetime}
-        return captured(CallableProbe, fields, lambda: self._answer(name, arguments, deadline))
+        return capture(CallableProbe, fields, lambda: self._answer(name, arguments, deadline))
 
     def _answer(self, name: str, arguments: Sequence[Any], deadline: LookDeadline) -> bytes:
         call = self._known.get(name)

@@ -20,7 +20,7 @@ from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import Finding, GitProbe
 from readmit.sources.files import below, opened_below, read_below
-from readmit.sources.look import text_of
+from readmit.sources.look import evidence_text
 from readmit.sources.objects import MissingError, ObjectStore
 from readmit.sources.prober import Captured, ProbeResult
 from readmit.sources.quote_finder import found_again, quoted_part
@@ -296,7 +296,7 @@ class Repositories:
         commit = git.commit(ref, deadline)
         quote = quoted_part(path, git.file(commit, path, deadline), lines=lines, symbol=symbol)
         probe = msgspec.convert({**stored, "digest": digest_of(quote.data), "commit": commit, **quote.place}, GitProbe)
-        return Captured(text_of(quote.data), probe)
+        return Captured(evidence_text(quote.data), probe)
 
     def _opened(self, path: str) -> Repository:
         if path not in self._open:

@@ -44,7 +44,7 @@ class LookDeadline:
         return time.monotonic() >= self.until
 
 
-def text_of(data: bytes) -> str:
+def evidence_text(data: bytes) -> str:
     """Some bytes as a text that evidence can hold. Its UTF-8 form is exactly these bytes."""
     try:
         text = data.decode("utf-8")
@@ -64,14 +64,14 @@ def compared(probe: Probe, data: bytes) -> ProbeResult:
     found = digest_of(data)
     if found == probe.digest:
         return ProbeResult(Finding.UNCHANGED, probe)
-    return ProbeResult(Finding.CHANGED, msgspec.structs.replace(probe, digest=found), text_of(data))
+    return ProbeResult(Finding.CHANGED, msgspec.structs.replace(probe, digest=found), evidence_text(data))
 
 
-def captured(kind: type[Probe], fields: Mapping[str, Any], read: Callable[[], bytes]) -> Captured:
+def capture(kind: type[Probe], fields: Mapping[str, Any], read: Callable[[], bytes]) -> Captured:
     """What is read now, with its probe. Fields that no probe can hold are refused before anything is read."""
     msgspec.convert({**fields, "digest": "0" * 64}, kind)
     data = read()
-    return Captured(text_of(data), msgspec.convert({**fields, "digest": digest_of(data)}, kind))
+    return Captured(evidence_text(data), msgspec.convert({**fields, "digest": digest_of(data)}, kind))
 
 
 def reason(error: Exception) -> str:

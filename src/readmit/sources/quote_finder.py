@@ -14,7 +14,7 @@ from readmit.records.base import shown
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError, RecordError
 from readmit.records.probes import FileProbe, Finding, GitProbe
-from readmit.sources.look import compared, text_of
+from readmit.sources.look import compared, evidence_text
 from readmit.sources.prober import ProbeResult
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def found_again(probe: Placed, data: bytes, deadline: LookDeadline) -> ProbeResu
     if quote is not None:
         return ProbeResult(Finding.MOVED, msgspec.structs.replace(probe, **quote.place))
     quote = _edited(probe, lines, deadline)
-    text = text_of(quote.data)
+    text = evidence_text(quote.data)
     return ProbeResult(
         Finding.CHANGED, msgspec.structs.replace(probe, digest=digest_of(quote.data), **quote.place), text
     )

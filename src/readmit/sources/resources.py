@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from readmit.records.base import shown
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import McpProbe
-from readmit.sources.look import captured, compared, reason
+from readmit.sources.look import capture, compared, reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class Resources:
 
     def capture(self, server: str, uri: str, deadline: LookDeadline, *, lifetime: int) -> Captured:
         fields = {"server": server, "uri": uri, "lifetime": lifetime}
-        return captured(McpProbe, fields, lambda: self._text(server, uri, deadline))
+        return capture(McpProbe, fields, lambda: self._text(server, uri, deadline))
 
     def _text(self, server: str, uri: str, deadline: LookDeadline) -> bytes:
         command = self._servers.get(server)

@@ -19,7 +19,7 @@ from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError, RecordError
 from readmit.records.probes import Finding, HttpProbe, require_url
 from readmit.records.verdicts import quoted
-from readmit.sources.look import LookDeadline, compared, text_of, within
+from readmit.sources.look import LookDeadline, compared, evidence_text, within
 from readmit.sources.prober import Captured, ProbeResult
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Web:
             now = msgspec.structs.replace(
                 probe, quote="", etag=page.etag, modified=page.modified, digest=digest_of(page.body)
             )
-            return ProbeResult(Finding.CHANGED, now, text_of(page.body))
+            return ProbeResult(Finding.CHANGED, now, evidence_text(page.body))
         result = compared(probe, _part(page.body, probe.pointer))
         if result.outcome is Finding.UNCHANGED:
             return result
@@ -85,7 +85,7 @@ class Web:
         probe = msgspec.convert(
             {**stored, "digest": digest_of(data), "etag": page.etag, "modified": page.modified}, HttpProbe
         )
-        return Captured(text_of(data), probe)
+        return Captured(evidence_text(data), probe)
 
     def _get(self, url: str, deadline: LookDeadline, *, etag: str = "", modified: str = "") -> Page:
         """The page behind a URL. In a thread, because the system's name resolution knows no deadline."""

@@ -18,7 +18,7 @@ from readmit.testing.journey import KNOWN, Journey
 from readmit.workspace.memory_handle import Memory
 
 
-def main(opener: str, database: str, folder: str, unbound: str = "") -> None:
+def form_and_wait(opener: str, database: str, folder: str, unbound: str = "") -> None:
     """Open, form, print, wait."""
     module, _, name = opener.partition(":")
     journey = Journey(Path(database))
@@ -39,4 +39,4 @@ def _wait(record: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    form_and_wait(*sys.argv[1:])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from readmit.backends.bound_writes import bindings, source_key
+from readmit.backends.bound_writes import bindings, sources_digest
 from readmit.backends.port import Material
 from readmit.diagnosis.verification.audit_check import audit
 from readmit.records.error_types import NotAllowedError, QuarantineError, RecordError, UnknownError
@@ -129,7 +129,7 @@ class LeakTests:
 
     def test_a_planted_record_has_no_source(self, memory: Memory, journey: Journey) -> None:
         self.form(memory, journey, "valid")
-        self.plant(memory.backend, POISON, source_key(bindings([journey.items["valid"]])))
+        self.plant(memory.backend, POISON, sources_digest(bindings([journey.items["valid"]])))
         assert any(POISON in one.text for one in memory.backend.records()), "it must really be there"
         journey.walker.depart()
         back = journey.walker.come_back()

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.text.context import clauses, frames, heads, is_tied, leans, marks, units
+from readmit.text.context import clauses, frames, heads, is_tied, leans, meaning_marks, units
 from readmit.text.english import common_words, flat, paragraphs
 from readmit.text.sayings import states
 from readmit.text.tokens import tokens
@@ -140,7 +140,7 @@ def _paragraphs(evidence: str) -> tuple[tuple[_Said, ...], str]:
 @lru_cache(maxsize=256)
 def _is_name(heading: str) -> bool:
     """Whether a line names a speaker. One such as "Never:" or "In the film:" is part of the text below it."""
-    return not marks(heading) and common_words().isdisjoint(heading.casefold().split())
+    return not meaning_marks(heading) and common_words().isdisjoint(heading.casefold().split())
 
 
 @lru_cache(maxsize=64)
@@ -180,7 +180,11 @@ def _carries(said: Sequence[_Said], statement: str) -> bool:
 
 def _repeats(part: str, said: _Said) -> bool:
     new = tokens(part)
-    if not any(one.has_content for one in new) or marks(part) != marks(said.text) or not states(said.text):
+    if (
+        not any(one.has_content for one in new)
+        or meaning_marks(part) != meaning_marks(said.text)
+        or not states(said.text)
+    ):
         return False
     if said.speaker == ASSISTANT and any(one.is_person for one in new):
         # What an assistant says of itself is not about the user, and the words alone do not show the difference.

@@ -62,7 +62,7 @@ _SUBJECT = common_words("articles", "personal pronouns", "possessives", "demonst
 _GOVERNING = common_words("prepositions", "conjunctions", "questions")
 
 
-def marks(text: str) -> Counter[str]:
+def meaning_marks(text: str) -> Counter[str]:
     """The words of a text that deny, doubt, condition, defer, end, report or invent, and its quotation marks."""
     plain = straight(text).translate(_QUOTATION)
     found = Counter(one.stem for one in tokens(plain) if one.stem in _TURNING)

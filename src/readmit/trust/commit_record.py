@@ -60,7 +60,7 @@ def event_data(  # noqa: PLR0917 - called with a row, once per event that is rea
     return encoded((epoch, id, kind, by, at, given, learnt, digest, signature, bound))
 
 
-def said(at: str, learnt: str, given: int) -> str:
+def said_at(at: str, learnt: str, given: int) -> str:
     """When an observation counts from, of moments in UTC as they are stored.
 
     From its date if its writer gave one, but never from later than the log learnt it; otherwise from the log's moment

@@ -14,7 +14,7 @@ from readmit.records.base import Count, Digest, Record
 from readmit.records.canonical import canonical, decode, digest_of
 from readmit.records.error_types import RecordError, SealError
 from readmit.trust.merkle import inclusion_proof, leaf_hash, tree_hash, verify_inclusion
-from readmit.trust.notes import COSIGNATURE, LONGEST_NOTE, NoteSignature, text_of, verify
+from readmit.trust.notes import COSIGNATURE, LONGEST_NOTE, NoteSignature, note_text, verify_note
 from readmit.trust.tlog import LogCheckpoint
 
 if TYPE_CHECKING:
@@ -194,10 +194,10 @@ def _opened(
     note: bytes, keys: tuple[NoteKey, ...], witnesses: tuple[NoteKey, ...]
 ) -> tuple[LogCheckpoint, tuple[NoteSignature, ...]]:
     """The head, if a key of its log signed it and all witnesses cosigned it."""
-    head = LogCheckpoint.from_text(text_of(note))
+    head = LogCheckpoint.from_text(note_text(note))
     # A key of one log must not sign for another, and a witness not for a log.
     own = [key for key in keys if key.name == head.origin and key.kind != COSIGNATURE]
-    _, signatures = verify(note, (*own, *witnesses))
+    _, signatures = verify_note(note, (*own, *witnesses))
     found = {one.key for one in signatures}
     if not found.intersection(own):
         raise SealError(f"proof.note: none of the named keys of {head.origin!r} signed the head; name the right key")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from readmit.models.protocols import Failure, Fault, Usage
-from readmit.models.stages.imply import IMPLIED, MAX_LINES, PREMISES, implied, premises
+from readmit.models.stages.imply import IMPLIED, MAX_LINES, PREMISES, ask_implied, ask_premises
 from readmit.models.stages.scan import Later, TargetLook, scan
 from readmit.models.stages.scan_many import scan_many
 from readmit.records.canonical import digest
@@ -24,7 +24,7 @@ def lines(*said: str) -> str:
 
 def test_lines_of_each_text_in_order() -> None:
     model = Scripted(lines("room: small ", "room: small", "day:\n Thursday"), lines(), FAILED)
-    assert premises(model, ["one", "two", "three"], workspace="w") == [("room: small", "day: Thursday"), (), FAILED]
+    assert ask_premises(model, ["one", "two", "three"], workspace="w") == [("room: small", "day: Thursday"), (), FAILED]
     assert [ask.prompt for ask in model.asked] == [PREMISES] * 3
     assert {ask.workspace for ask in model.asked} == {"w"}
     assert [name in model.asked[0].user for name in ("one", "two")] == [True, False]
@@ -32,13 +32,13 @@ def test_lines_of_each_text_in_order() -> None:
 
 def test_the_same_text_is_asked_about_once_and_a_blank_one_never() -> None:
     model = Scripted(lines("a: b"))
-    assert implied(model, [NEW, " \n", NEW]) == [("a: b",), (), ("a: b",)]
+    assert ask_implied(model, [NEW, " \n", NEW]) == [("a: b",), (), ("a: b",)]
     assert len(model.asked) == 1
     assert model.asked[0].prompt == IMPLIED
 
 
 def test_no_more_lines_than_allowed() -> None:
-    (found,) = implied(Scripted(lines(*(f"aspect {number}: x" for number in range(20)))), [NEW])
+    (found,) = ask_implied(Scripted(lines(*(f"aspect {number}: x" for number in range(20)))), [NEW])
     assert isinstance(found, tuple)
     assert len(found) == MAX_LINES
 
@@ -46,8 +46,8 @@ def test_no_more_lines_than_allowed() -> None:
 def test_a_long_text_is_read_in_pieces_and_fails_with_any_of_them() -> None:
     text = "A sentence of some length. " * 20
     model = Scripted(lines("a: 1"), lines("b: 2", "a: 1"), lines("c: 3"))
-    assert implied(model, [text], max_chars=200) == [("a: 1", "b: 2", "c: 3")]
-    assert implied(Scripted(lines("a: 1"), FAILED), [text], max_chars=300) == [FAILED]
+    assert ask_implied(model, [text], max_chars=200) == [("a: 1", "b: 2", "c: 3")]
+    assert ask_implied(Scripted(lines("a: 1"), FAILED), [text], max_chars=300) == [FAILED]
 
 
 def look(*texts: str) -> TargetLook:

@@ -20,7 +20,7 @@ import msgspec
 
 from readmit.backends.adapters.amem_guard import HeldFolder, RememberedNotes
 from readmit.backends.adapters.amem_parts import Llm, build
-from readmit.backends.id_escape import escaped, unescaped
+from readmit.backends.id_escape import escape_id, unescaped
 from readmit.backends.open_backend import folder_at, need
 from readmit.backends.port import Change, Hit, Stored
 from readmit.log.ledger import TEAM
@@ -367,7 +367,7 @@ def _plain(record: Stored) -> dict[str, Any]:
 
 
 def _note_id(owner: str, key: str) -> str:
-    return f"{_MARK}/{escaped(owner)}/{key}/{secrets.token_hex(8)}"
+    return f"{_MARK}/{escape_id(owner)}/{key}/{secrets.token_hex(8)}"
 
 
 def _owner(name: str) -> str:

@@ -27,7 +27,7 @@ import msgspec
 
 from readmit.backends.adapters.mem0_models import Extractor, Mem0Embedding
 from readmit.backends.adapters.mem0_narrow import NarrowedClient
-from readmit.backends.id_escape import escaped
+from readmit.backends.id_escape import escape_id
 from readmit.backends.open_backend import folder_at, need
 from readmit.backends.port import Change, Hit, Stored
 from readmit.log.ledger import TEAM
@@ -96,7 +96,7 @@ class Mem0:
         memory.embedding_model = embedding
         memory.llm = Extractor(model, workspace, max_tokens)
         # mem0 trims its ids and takes none with a space.
-        return cls(memory, workspace, name=collection, scope={"user_id": escaped(workspace)}, embedding=embedding)
+        return cls(memory, workspace, name=collection, scope={"user_id": escape_id(workspace)}, embedding=embedding)
 
     @classmethod
     def at(cls, site: Site) -> Self:

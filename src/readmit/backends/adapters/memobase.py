@@ -20,7 +20,7 @@ import msgspec
 from readmit.backends.adapters.memobase_flush import SessionEvent, Slot, changes, outdated, vanished
 from readmit.backends.adapters.memobase_server import Server, event_text, event_topics, place, sendable, user_id
 from readmit.backends.admission import unaltered
-from readmit.backends.id_escape import escaped, unescaped
+from readmit.backends.id_escape import escape_id, unescaped
 from readmit.backends.open_backend import need
 from readmit.backends.port import Change, Hit, Stored
 from readmit.log.ledger import TEAM
@@ -328,7 +328,7 @@ def _odd(found: Iterable[Slot], bound: Iterable[Entry]) -> frozenset[str]:
 
 
 def _stored(owner: str, kind: str, native: str, text: str) -> Stored:
-    return Stored(id=f"{kind}/{native}/{escaped(owner)}", text=text, owner=owner)
+    return Stored(id=f"{kind}/{native}/{escape_id(owner)}", text=text, owner=owner)
 
 
 def _parts(record: str) -> tuple[str, str, str]:

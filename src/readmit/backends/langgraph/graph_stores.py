@@ -21,7 +21,7 @@ from langgraph.store.memory import InMemoryStore
 
 from readmit.backends import handle as handles
 from readmit.backends.admission import unaltered
-from readmit.backends.bank_lock import async_bank_lock, bank_lock, key_of
+from readmit.backends.bank_lock import async_bank_lock, bank_lock, lock_name
 from readmit.backends.bound_writes import BoundBackend, bindings, conservative, union
 from readmit.backends.langgraph.places import Place, record_id
 from readmit.backends.langgraph.records import LangGraphMemory, adrive, as_record, drive, merged
@@ -106,7 +106,7 @@ class _Job(NamedTuple):
 def _run(jobs: Iterator[_Job], ledger: SourceLedger, memory: LangGraphMemory) -> list[Result]:
     results: list[Result] = []
     for steps, put in jobs:
-        with nullcontext() if put is None else bank_lock(ledger, key_of(memory.name, record_id(put))):
+        with nullcontext() if put is None else bank_lock(ledger, lock_name(memory.name, record_id(put))):
             results.append(drive(steps, memory.store))
     return results
 
@@ -114,7 +114,7 @@ def _run(jobs: Iterator[_Job], ledger: SourceLedger, memory: LangGraphMemory) ->
 async def _arun(jobs: Iterator[_Job], ledger: SourceLedger, memory: LangGraphMemory) -> list[Result]:
     results: list[Result] = []
     for steps, put in jobs:
-        async with nullcontext() if put is None else async_bank_lock(ledger, key_of(memory.name, record_id(put))):
+        async with nullcontext() if put is None else async_bank_lock(ledger, lock_name(memory.name, record_id(put))):
             results.append(await adrive(steps, memory.store))
     return results
 

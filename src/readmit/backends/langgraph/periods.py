@@ -20,7 +20,7 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from readmit.backends.langgraph.digest import frame_digest, short, value_digest
+from readmit.backends.langgraph.digest import frame_digest, short_digest, value_digest
 from readmit.backends.langgraph.lost import Loss
 from readmit.backends.langgraph.thread_presence import NEVER_LEFT
 from readmit.log.ledger import Entry
@@ -100,7 +100,7 @@ class Periods:
         self._log = log
         self._identity = identity
         self._serde = serde
-        self._name = f"langgraph-threads:{short(identity.agent)}"
+        self._name = f"langgraph-threads:{short_digest(identity.agent)}"
         self._made: dict[str, bytes] = {}
         self._read: tuple[int, Mapping[str, str]] = -1, {}
         self._recent: dict[str, Filed] = {}
@@ -126,7 +126,7 @@ class Periods:
             before,
             period=now.period,
             frame=frame_digest(checkpoint),
-            parent=named(config),
+            parent=checkpoint_id(config),
             must=must,
             may={one: cell for one, cell in (inherited | values).items() if one not in must},
             behind=tuple(one for one in before.behind if one not in values),
@@ -163,8 +163,8 @@ class Periods:
             return True
         if filed is None or filed.period != now.period or now.away or not filed.vouches(saved):
             return False
-        cleared, parent = self._cleared(_thread(saved.config)), named(saved.parent_config)
-        if cleared.until < named(saved.config):
+        cleared, parent = self._cleared(_thread(saved.config)), checkpoint_id(saved.parent_config)
+        if cleared.until < checkpoint_id(saved.config):
             return parent == filed.parent
         return _spot(saved) in cleared.kept and parent in ("", filed.parent)
 
@@ -190,9 +190,9 @@ class Periods:
 
         One that is left has no parent if that is gone.
         """
-        if is_kept(now):
+        if is_sealed(now):
             before = self._cleared(thread)
-            kept = [_spot(one) for one in left if named(one.config) > before.until or _spot(one) in before.kept]
+            kept = [_spot(one) for one in left if checkpoint_id(one.config) > before.until or _spot(one) in before.kept]
             cleared = Cleared(max((before.until, *gone)), kept)
             self._write([(_row(thread, _CLEARED), msgspec.json.encode(cleared).decode())])
 
@@ -266,12 +266,12 @@ class Periods:
         return self._serde.loads_typed(self._serde.dumps_typed(value))
 
 
-def is_kept(now: Presence) -> bool:
+def is_sealed(now: Presence) -> bool:
     """Whether state that is written now is sealed. What an agent writes while it is away is not handed back to it."""
     return now != NEVER_LEFT and not now.away
 
 
-def named(config: RunnableConfig | None) -> str:
+def checkpoint_id(config: RunnableConfig | None) -> str:
     """The checkpoint that a configuration names."""
     return (config or {}).get("configurable", {}).get("checkpoint_id") or ""
 
@@ -288,12 +288,12 @@ def _thread(config: RunnableConfig) -> str:
 
 def _label(period: str, config: RunnableConfig) -> str:
     place = config["configurable"]
-    return json.dumps([period, _thread(config), place.get("checkpoint_ns", ""), named(config)])
+    return json.dumps([period, _thread(config), place.get("checkpoint_ns", ""), checkpoint_id(config)])
 
 
 def _said(period: str, thread: str, config: RunnableConfig, body: str) -> bytes:
     place = config["configurable"]
-    return json.dumps([period, thread, place.get("checkpoint_ns", ""), named(config), body]).encode()
+    return json.dumps([period, thread, place.get("checkpoint_ns", ""), checkpoint_id(config), body]).encode()
 
 
 def _is_signed(seal: str, said: bytes) -> bool:
@@ -305,18 +305,18 @@ def _is_signed(seal: str, said: bytes) -> bool:
 
 
 def _row(about: str, kind: str) -> str:
-    return f"{short(str(about))}/{kind}"
+    return f"{short_digest(str(about))}/{kind}"
 
 
 def _spot(saved: CheckpointTuple) -> str:
     place = saved.config["configurable"]
-    return short(json.dumps([place.get("checkpoint_ns", ""), named(saved.config)]))
+    return short_digest(json.dumps([place.get("checkpoint_ns", ""), checkpoint_id(saved.config)]))
 
 
 def _cell(channel: str, versions: Any, value: Any) -> str:
     """One digest over a channel's version and its value there."""
-    return short(json.dumps([channel, versions.get(channel), value_digest(f"channel {channel!r}", value)]))
+    return short_digest(json.dumps([channel, versions.get(channel), value_digest(f"channel {channel!r}", value)]))
 
 
 def _write(task: str, channel: str, value: Any) -> str:
-    return short(json.dumps([task, channel, value_digest(f"channel {channel!r}", value)]))
+    return short_digest(json.dumps([task, channel, value_digest(f"channel {channel!r}", value)]))

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 from urllib.parse import quote, unquote
 
-from readmit.backends.id_escape import escaped
+from readmit.backends.id_escape import escape_id
 
 Namespace: TypeAlias = tuple[str, ...]
 LONGEST_ID = 512
@@ -27,7 +27,7 @@ def record_id(place: Place) -> str:
 
     It is a path, so it contains a slash; if that would be too long, it is a digest, which contains none.
     """
-    made = f"{_path(place.owner, place.namespace)}/{escaped(place.key)}"
+    made = f"{_path(place.owner, place.namespace)}/{escape_id(place.key)}"
     if made.isascii() and len(made) <= LONGEST_ID:
         return made
     body = made.encode()
@@ -36,7 +36,7 @@ def record_id(place: Place) -> str:
 
 @lru_cache(maxsize=4_096)
 def _path(owner: str, namespace: Namespace) -> str:
-    return "/".join(escaped(part) for part in (owner, *namespace))
+    return "/".join(escape_id(part) for part in (owner, *namespace))
 
 
 def label(name: str) -> str:

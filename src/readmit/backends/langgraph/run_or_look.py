@@ -30,7 +30,7 @@ def is_run(config: RunnableConfig) -> bool:
     return isinstance(config["configurable"].get(RUNTIME), Runtime) or _before_a_run.get()
 
 
-def store_of(config: RunnableConfig) -> object:
+def run_store(config: RunnableConfig) -> object:
     """The store that a run's nodes have."""
     runtime = config["configurable"].get(RUNTIME)
     return runtime.store if isinstance(runtime, Runtime) else None

@@ -23,7 +23,7 @@ from readmit.records.error_types import TamperedError
 from readmit.records.evidence import Evidence
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.same_statement import kin_of
-from readmit.trust.commit_record import event_data, said
+from readmit.trust.commit_record import event_data, said_at
 from readmit.trust.merkle import leaf_hash
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class Indexes:
                     self._commits.check_event(pos - base, leaf_hash(data))
                     if stored != digest:
                         raise TamperedError(f"evidence {digest!r} is filed under another's epoch: an index was altered")
-                    found[digest] = (pos - base, by, said(at, learnt, given))
+                    found[digest] = (pos - base, by, said_at(at, learnt, given))
         return found
 
     def add(self, epoch: int, draft: Draft, learnt: str, leaf: bytes, bound: Mapping[str, Bound]) -> None:

@@ -15,7 +15,7 @@ from readmit.models.fence import MAX_CHARS, visible_text
 from readmit.models.protocols import Failure
 from readmit.models.stages.checks import AROUND, line, share, too_long
 from readmit.models.stages.prompt_files import Section, request
-from readmit.models.structured import answer
+from readmit.models.structured import ask_typed
 from readmit.records.canonical import digest
 
 if TYPE_CHECKING:
@@ -79,14 +79,14 @@ def opine(
     ]
     fits = [size <= max_chars for size in sizes]
     asks = [_ask(one, workspace, max_tokens, max_chars) for one, fit in zip(questions, fits, strict=True) if fit]
-    said = iter(answer(model, asks, Said))
+    said = iter(ask_typed(model, asks, Said))
     return [
         _checked(one, next(said), model.name) if fit else too_long("answer", "the question", size, max_chars)
         for one, fit, size in zip(questions, fits, sizes, strict=True)
     ]
 
 
-def settled(
+def position_of(
     opinion: Opinion | Failure,
     positions: Mapping[str, str],
     threshold: Decimal = THRESHOLD,

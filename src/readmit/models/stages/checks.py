@@ -48,7 +48,7 @@ def line(text: str, limit: int = NOTE_CHARS) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
-def lines(texts: list[str], most: int, limit: int = 300) -> tuple[str, ...]:
+def distinct_lines(texts: list[str], most: int, limit: int = 300) -> tuple[str, ...]:
     """The first ``most`` different lines."""
     return tuple(dict.fromkeys(filter(None, (line(text, limit) for text in texts))))[:most]
 

@@ -17,10 +17,10 @@ import msgspec
 
 from readmit.models.fence import MAX_CHARS, mark_for, visible_text
 from readmit.models.protocols import Failure
-from readmit.models.stages.checks import grounded, line, lines, share, slug
+from readmit.models.stages.checks import distinct_lines, grounded, line, share, slug
 from readmit.models.stages.pieces import pieces
 from readmit.models.stages.prompt_files import Section, request
-from readmit.models.structured import answer
+from readmit.models.structured import ask_typed
 from readmit.records.error_types import ModelError
 from readmit.text.carried import ASSISTANT, says_nothing
 
@@ -147,7 +147,7 @@ class _Part(msgspec.Struct, frozen=True):
     chars: int
 
 
-def extract(
+def extract_claims(
     model: Model,
     observations: Sequence[ExtractFrom],
     *,
@@ -173,7 +173,7 @@ def extract(
     asks = [_ask(observations, call, workspace, max_tokens, max_chars) for call in calls]
     said: dict[int, list[list[Claim] | Failure]] = {at: [] for at in range(len(observations))}
     strays: dict[int, int] = {}
-    for call, one in zip(calls, answer(model, asks, Claims), strict=True):
+    for call, one in zip(calls, ask_typed(model, asks, Claims), strict=True):
         for number, part in enumerate(call, start=1):
             own = one if isinstance(one, Failure) else [claim for claim in one.items if claim.observation == number]
             said[part.observation].append(own)
@@ -298,7 +298,7 @@ def _checked(
         quote=quotes[turn],
         turn=turn,
         confidence=confidence,
-        premises=lines(claim.premises, MAX_PREMISES),
+        premises=distinct_lines(claim.premises, MAX_PREMISES),
     )
 
 

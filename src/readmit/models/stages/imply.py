@@ -12,10 +12,10 @@ import msgspec
 
 from readmit.models.fence import MAX_CHARS
 from readmit.models.protocols import Failure
-from readmit.models.stages.checks import lines
+from readmit.models.stages.checks import distinct_lines
 from readmit.models.stages.pieces import pieces
 from readmit.models.stages.prompt_files import Section, request
-from readmit.models.structured import answer
+from readmit.models.structured import ask_typed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Lines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lines: Annotated[list[str], msgspec.Meta(max_length=24)]
 
 
-def premises(
+def ask_premises(
     model: Model,
     texts: Sequence[str],
     *,
@@ -49,7 +49,7 @@ def premises(
     )
 
 
-def implied(
+def ask_implied(
     model: Model,
     texts: Sequence[str],
     *,
@@ -73,7 +73,7 @@ def _written(
         for parts in shown.values()
         for piece in parts
     ]
-    said = iter(answer(model, asks, Lines))
+    said = iter(ask_typed(model, asks, Lines))
     read = {text: _merged([next(said) for _ in parts]) for text, parts in shown.items()}
     return [read[text] for text in texts]
 
@@ -83,5 +83,5 @@ def _merged(said: Sequence[Lines | Failure]) -> tuple[str, ...] | Failure:
     for one in said:
         if isinstance(one, Failure):
             return one
-        merged += lines(one.lines, MAX_LINES)
+        merged += distinct_lines(one.lines, MAX_LINES)
     return tuple(dict.fromkeys(merged))

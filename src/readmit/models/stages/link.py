@@ -16,7 +16,7 @@ from readmit.models.fence import MAX_CHARS, visible_text
 from readmit.models.protocols import Failure
 from readmit.models.stages.checks import grounded
 from readmit.models.stages.prompt_files import Section, request
-from readmit.models.structured import answer
+from readmit.models.structured import ask_typed
 from readmit.records.error_types import ModelError
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def packed(looks: Sequence[NeedLook], *, max_chars: int = MAX_CHARS) -> Iterator
         yield LinkQuestion(tuple(needs.items()), tuple(shown.values()))
 
 
-def link(
+def ask_links(
     model: Model,
     questions: Sequence[LinkQuestion],
     *,
@@ -135,7 +135,7 @@ def link(
 ) -> list[Linking | Failure]:
     """The links of each request, in order."""
     asks = [_ask(one, workspace, max_tokens, max_chars) for one in questions]
-    said = answer(model, asks, Claims)
+    said = ask_typed(model, asks, Claims)
     return [
         one if isinstance(one, Failure) else _checked(question, one.links)
         for question, one in zip(questions, said, strict=True)

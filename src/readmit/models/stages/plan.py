@@ -12,9 +12,9 @@ import msgspec
 
 from readmit.models.fence import MAX_CHARS, visible_text
 from readmit.models.protocols import Failure, Fault, Usage
-from readmit.models.stages.checks import line, lines, slug, too_long
+from readmit.models.stages.checks import distinct_lines, line, slug, too_long
 from readmit.models.stages.prompt_files import Section, request
-from readmit.models.structured import answer
+from readmit.models.structured import ask_typed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +88,7 @@ class Plans(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     queries: Annotated[list[str], msgspec.Meta(min_length=MIN_QUERIES, max_length=MAX_QUERIES)]
 
 
-def plan(
+def plan_tasks(
     model: Model,
     tasks: Sequence[Task],
     *,
@@ -103,7 +103,7 @@ def plan(
         for task, size in zip(tasks, sizes, strict=True)
         if size <= max_chars
     ]
-    said = iter(answer(model, asks, Plans))
+    said = iter(ask_typed(model, asks, Plans))
     return [
         too_long("plan", "the task", size, max_chars) if size > max_chars else _checked(next(said)) for size in sizes
     ]
@@ -117,7 +117,7 @@ def _ask(task: Task, workspace: str, max_tokens: int, max_chars: int) -> Ask:
 def _checked(said: Plans | Failure) -> Plan | Failure:
     if isinstance(said, Failure):
         return said
-    queries = lines(said.queries, MAX_QUERIES)
+    queries = distinct_lines(said.queries, MAX_QUERIES)
     if len(queries) < MIN_QUERIES:
         return _refused(f"the plan has {len(queries)} different queries; at least {MIN_QUERIES} are required")
     known: dict[str, Dependency] = {}

@@ -14,7 +14,7 @@ import msgspec
 from readmit.models.fence import MAX_CHARS, visible_text
 from readmit.models.protocols import Failure
 from readmit.models.stages.prompt_files import Section, request
-from readmit.models.structured import answer
+from readmit.models.structured import ask_typed
 from readmit.records.error_types import ModelError
 from readmit.records.verdicts import Pair
 
@@ -76,7 +76,7 @@ def scan(
     parts = [list(_parts(look, max_chars)) for look in looks]
     flat = [part for own in parts for part in own]
     asks = [_ask(part, workspace, max_tokens, max_chars) for part in flat]
-    said = iter(answer(model, asks, Labels))
+    said = iter(ask_typed(model, asks, Labels))
     return [_named(look, own, [next(said) for _ in own]) for look, own in zip(looks, parts, strict=True)]
 
 

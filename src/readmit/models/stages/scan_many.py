@@ -13,7 +13,7 @@ from readmit.models.fence import MAX_CHARS, visible_text
 from readmit.models.protocols import Failure
 from readmit.models.stages.prompt_files import Section, request
 from readmit.models.stages.scan import MAX_TOKENS, Later, TargetLook
-from readmit.models.structured import answer
+from readmit.models.structured import ask_typed
 from readmit.records.error_types import ModelError
 from readmit.records.verdicts import Pair
 
@@ -56,7 +56,7 @@ def scan_many(
         for group, own in zip(groups, parts, strict=True)
         for part in own
     ]
-    said = iter(answer(model, asks, Cells))
+    said = iter(ask_typed(model, asks, Cells))
     return [
         _named(group, own, [next(said) for _ in own]) for group, own in zip(groups, parts, strict=True)
     ]  # fmt: skip

@@ -18,7 +18,7 @@ from readmit.models.fence import MAX_CHARS, visible_text
 from readmit.models.protocols import Failure, Fault, Usage
 from readmit.models.stages.checks import grounded, line, share
 from readmit.models.stages.prompt_files import Section, request
-from readmit.models.structured import answer
+from readmit.models.structured import ask_typed
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest, digest_of
 from readmit.records.error_types import ModelError
@@ -109,10 +109,10 @@ class Verifier:
         said: dict[int, list[Judgment | Failure]] = {at: [] for at in shown}
         asks = [self._ask([cases[at] for at in group], swapped=False) for group in straight]
         asks += [self._ask([cases[at] for at in group], swapped=True) for group in swapped]
-        _hand_out(answer(self.model, asks, Judgments), [*straight, *swapped], said)
+        _hand_out(ask_typed(self.model, asks, Judgments), [*straight, *swapped], said)
         if self.second is not None:
             asks = [self._ask([cases[at] for at in group], swapped=False) for group in vital]
-            _hand_out(answer(self.second, asks, Judgments), vital, said)
+            _hand_out(ask_typed(self.second, asks, Judgments), vital, said)
         return [
             self._unsure(case, long[at]) if at in long else self._joined(case, said[at])
             for at, case in enumerate(cases)
@@ -152,7 +152,7 @@ class Verifier:
         for one in said:
             if isinstance(one, Failure):
                 return one
-            verdict = checked(case, one, suspect_at=self.suspect_at)
+            verdict = verdict_of(case, one, suspect_at=self.suspect_at)
             verdicts.append(
                 msgspec.structs.replace(verdict, model=self._model_name(case), prompt=self._prompt_name(case))
             )
@@ -173,7 +173,7 @@ class Verifier:
         )
 
 
-def checked(case: PairCase, said: Judgment, *, suspect_at: Decimal) -> Verdict:
+def verdict_of(case: PairCase, said: Judgment, *, suspect_at: Decimal) -> Verdict:
     """A judgment as a verdict. One against the statement is *unsure* without both quotes."""
     stale = share(said.stale)
     item_quote = grounded(said.item_quote, case.item_text) or grounded(said.item_quote, case.item_source)

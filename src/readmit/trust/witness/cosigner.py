@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from readmit.records.error_types import SealError, WitnessError
 from readmit.trust.merkle import EMPTY, verify_consistency
-from readmit.trust.notes import COSIGNATURE, NoteKey, cosign, open_note, text_of
+from readmit.trust.notes import COSIGNATURE, NoteKey, cosign_note, note_text, open_note
 from readmit.trust.private_keys import FILE_MODE, FileRing
 from readmit.trust.tlog import LogCheckpoint
 from readmit.trust.witness.protocol import SIZE_TYPE, WitnessAnswer, WitnessRequest
@@ -47,7 +47,7 @@ class Witness:
         """The answer to one request."""
         try:
             request = WitnessRequest.from_bytes(body)
-            head = LogCheckpoint.from_text(text_of(request.note))
+            head = LogCheckpoint.from_text(note_text(request.note))
         except SealError as error:
             return _refused(HTTPStatus.BAD_REQUEST, str(error))
         known = [key for key in self._logs if key.name == head.origin]
@@ -80,7 +80,7 @@ class Witness:
         return None
 
     def _cosigned(self, note: bytes) -> WitnessAnswer:
-        return WitnessAnswer(HTTPStatus.OK, cosign(note, self.key.name, self._signer, self._clock()))
+        return WitnessAnswer(HTTPStatus.OK, cosign_note(note, self.key.name, self._signer, self._clock()))
 
 
 def open_witness(state: Path, logs: Iterable[NoteKey], clock: Callable[[], int], name: str | None = None) -> Witness:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from readmit.models.stages.plan import Duty, Plan, Task, plan
+from readmit.models.stages.plan import Duty, Plan, Task, plan_tasks
 from readmit.records.error_types import RecordError
 from readmit_bench.benchmarks.conversations import Conversations, lost
 from readmit_bench.benchmarks.protocol import OUTPUT, Study, other_counts
@@ -110,7 +110,7 @@ class Memora(Conversations):
             turns=False,
         )
         with closing(IndexedHistory(episode.sessions, embedder)) as history:
-            (planned,) = plan(extractor, [Task(text=task) for task in episode.tasks])
+            (planned,) = plan_tasks(extractor, [Task(text=task) for task in episode.tasks])
             made = planned if isinstance(planned, Plan) else None
             queries = () if made is None else made.queries
             found = drawn(extractor, retrieved(episode, history, memora, queries), how, queries, embedder)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.inference import Inference, Prepared
-from readmit.inference.baseline import said
+from readmit.inference.baseline import observation_text
 from readmit.inference.derive import keep_facts, keep_premises, maker
 from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.records.acts.event import Suspect
@@ -107,7 +107,9 @@ def keep_extracted(
     keep_premises(derived, name, premises)
     if checkpoint.observations:
         stated = facts_of(checkpoint)
-        facts = {said(workspace.log.evidence(digest)): stated.get(one, ()) for one, digest in digests.items()}
+        facts = {
+            observation_text(workspace.log.evidence(digest)): stated.get(one, ()) for one, digest in digests.items()
+        }
         keep_facts(derived, name, facts)
 
 
