@@ -276,7 +276,7 @@ def paper_arm(record: Record, model: Typical) -> Spent:
         for old in range(record.departure + 1)
         for start in range(0, len(later), 4)
     ]
-    scan(metered, looks)
+    scan(metered, [[look] for look in looks])
     pairs = [(old, at) for at in later for old in range(record.departure + 1)][:PAIRS]
     cases = [
         PairCase(

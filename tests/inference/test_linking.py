@@ -11,7 +11,7 @@ import pytest
 
 from readmit.cli.teams import lines
 from readmit.inference import Inference, Prepared, Settings
-from readmit.inference.settings import Budgets
+from readmit.inference.settings import RequestBudgets
 from readmit.models.batch import Batch, batch_status, unanswered
 from readmit.models.embedders import Lexical
 from readmit.models.protocols import Fault
@@ -508,7 +508,7 @@ def test_many_statements_are_put_to_the_linker_by_nearness() -> None:
 
 def test_requests_are_as_long_as_the_settings_say() -> None:
     model = answering()
-    inference = opened(model, budgets=Budgets(link_tokens=77, link_chars=120))
+    inference = opened(model, budgets=RequestBudgets(link_tokens=77, link_chars=120))
     assert inference.prepare(begun(inference)).links == 2
     asks = [ask for ask in model.seen if ask.stage == "link"]
     assert len(asks) > 1

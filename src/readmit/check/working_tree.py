@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from readmit.check.git_runner import TreeGit
 from readmit.records.error_types import CheckLimitError, ProbeError
+from readmit.records.policy import LookRules
 from readmit.sources.files import Files, Unchanged
-from readmit.sources.prober import LookLimits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -55,7 +55,7 @@ class WorkTree:
         self._memories = memories
         self._is_repository = (self.root / ".git").exists()
         self._git = TreeGit(self.root)
-        self._files = Files(LookLimits(roots=(str(self.root),), bytes=2_000_000), Unchanged())
+        self._files = Files(LookRules(roots=(str(self.root),), bytes=2_000_000), Unchanged())
 
     @property
     def has_history(self) -> bool:

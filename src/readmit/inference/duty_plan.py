@@ -9,7 +9,7 @@ import msgspec
 from readmit.inference.derive import maker
 from readmit.inference.field import NEED, PLANNED, need_key
 from readmit.models.protocols import Failure
-from readmit.models.stages.plan import PROMPT, Duty, Task, plan_tasks
+from readmit.models.stages.plan import PROMPT, PlannedDuty, Task, plan_tasks
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
 from readmit.records.error_types import ModelError
@@ -56,12 +56,19 @@ def plan_duties(workspace: Workspace, model: Model, text: str, *, by: str, role:
     )
 
 
-def _in_words_of(task: str, duty: Duty, most: int) -> Duty:
+def _in_words_of(task: str, duty: PlannedDuty, most: int) -> PlannedDuty:
     return duty if carried(duty.text, task, task) else msgspec.structs.replace(duty, text=task.strip()[:most])
 
 
 def _opened(
-    workspace: Workspace, duties: Sequence[Duty], evidence: str, *, by: str, role: str, task: str, drafted: Drafted
+    workspace: Workspace,
+    duties: Sequence[PlannedDuty],
+    evidence: str,
+    *,
+    by: str,
+    role: str,
+    task: str,
+    drafted: Drafted,
 ) -> Iterator[str]:
     for duty in duties:
         name = workspace.oblige(

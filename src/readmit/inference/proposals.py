@@ -14,6 +14,7 @@ from readmit.inference import derive as deriving
 from readmit.inference import signals
 from readmit.log.derived_texts import DerivedTexts
 from readmit.models.protocols import Embedder, Model
+from readmit.models.stages.imply import IMPLIED, PREMISES
 from readmit.models.stages.scan import Later, TargetLook
 from readmit.records.error_types import PendingAnswers
 from readmit.records.verdicts import Pair
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from readmit.inference.baseline import Baseline
-    from readmit.inference.settings import Budgets, Settings
+    from readmit.inference.settings import RequestBudgets, Settings
     from readmit.rules.invalidate.propose import Openings, Scorer
 
     Matrix = NDArray[np.float32]
@@ -142,16 +143,17 @@ class _Work:
         assert readers.embedder is not None  # noqa: S101 - InferenceModels.require has seen to it
         return deriving.StoredVectors(readers.embedder, readers.derived, readers.workspace)
 
-    def _facts(self, budgets: Budgets) -> ImpliedFacts:
+    def _facts(self, budgets: RequestBudgets) -> ImpliedFacts:
         readers = self._readers
         assert readers.implier is not None  # noqa: S101 - InferenceModels.require has seen to it
         pending: PendingAnswers | None = None
-        both: list[deriving.Written] = []
-        for write, texts in ((deriving.premises, self._items), (deriving.implied, self._texts)):
+        both: list[deriving.DerivedLines] = []
+        for kind, texts in ((PREMISES, self._items), (IMPLIED, self._texts)):
             try:
                 both.append(
-                    write(
+                    deriving.derive_lines(
                         readers.derived,
+                        kind,
                         readers.implier,
                         texts.values(),
                         readers.workspace,

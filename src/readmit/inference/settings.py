@@ -9,7 +9,7 @@ import msgspec
 from readmit.models.embedders import open_embedder
 from readmit.models.fence import MAX_CHARS
 from readmit.models.open_model import open_model
-from readmit.models.stages import imply, link, scan, scan_many, verify
+from readmit.models.stages import imply, link, scan, verify
 from readmit.records.base import Record
 from readmit.records.canonical import repeated_key, without_mark
 from readmit.records.error_types import ModelError, RecordError
@@ -24,7 +24,7 @@ Positive = Annotated[int, msgspec.Meta(ge=1)]
 NEEDS_VECTORS = frozenset({Signal.EMBEDDING, Signal.PASSAGE, Signal.IMPLIED_FACTS})
 
 
-class Budgets(Record, kw_only=True, omit_defaults=False):
+class RequestBudgets(Record, kw_only=True, omit_defaults=False):
     """How long requests and their answers may be, by stage. The defaults are the stages' own."""
 
     lines_tokens: Positive = imply.MAX_TOKENS
@@ -68,9 +68,9 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     """Most pairs proposed for one item."""
     pairs_per_return: Annotated[int, msgspec.Meta(ge=0)] | None = 60
     """Most pairs verified in one return. None: all that are proposed."""
-    scan_per_call: Annotated[int, msgspec.Meta(ge=1, le=scan_many.MOST)] = scan.PER_CALL
+    scan_per_call: Annotated[int, msgspec.Meta(ge=1, le=scan.MOST)] = scan.PER_CALL
     """Later observations in a call of the scan. The paper's has four at most."""
-    scan_targets: Annotated[int, msgspec.Meta(ge=1, le=scan_many.MOST)] = 1
+    scan_targets: Annotated[int, msgspec.Meta(ge=1, le=scan.MOST)] = 1
     """Targets in a call of the scan. The paper's has one."""
     pairs_per_call: Positive = 1
     """Most earlier statements in one call of the verifier, beside one later observation. More are cheaper but may be
@@ -97,7 +97,7 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     """Most additional pairs verified among the statements that the return would hand over together."""
     budget: Annotated[int, msgspec.Meta(ge=0)] | None = None
     """Most tokens that one preparation may take. None: no limit."""
-    budgets: Budgets = Budgets()
+    budgets: RequestBudgets = RequestBudgets()
     """How long single requests and answers may be."""
 
     def __post_init__(self) -> None:

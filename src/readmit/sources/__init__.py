@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from readmit.sources.looker import Looker
-from readmit.sources.prober import Captured, LookLimits, Prober, ProbeResult
+from readmit.sources.prober import Captured, Prober, ProbeResult
 
-__all__ = ["Captured", "LookLimits", "Looker", "ProbeResult", "Prober"]
+__all__ = ["Captured", "Looker", "ProbeResult", "Prober"]

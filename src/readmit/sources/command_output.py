@@ -22,8 +22,9 @@ from readmit.sources.look import capture, compared
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
-    from readmit.sources.prober import Captured, LookLimits, ProbeResult
+    from readmit.sources.prober import Captured, ProbeResult
 
 ANY = "*"
 _PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -33,7 +34,7 @@ _ENVIRONMENT = {"PATH": _PATH, "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"}
 class Commands:
     """The commands that the limits allow. They run in the first root, or in / if there is none."""
 
-    def __init__(self, limits: LookLimits) -> None:
+    def __init__(self, limits: LookRules) -> None:
         self._limits = limits
 
     def look(self, probe: CommandProbe, deadline: LookDeadline) -> ProbeResult:

@@ -24,8 +24,9 @@ from readmit.sources.look import capture, compared, within
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
-    from readmit.sources.prober import Captured, LookLimits, ProbeResult
+    from readmit.sources.prober import Captured, ProbeResult
 
 NO_ROWS = b"[]"
 _STEPS = 1_000
@@ -44,7 +45,7 @@ _FORBIDDEN = {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer
 class Databases:
     """The databases that probes name: a SQLite file, or a PostgreSQL URL, by name."""
 
-    def __init__(self, limits: LookLimits, places: Mapping[str, str]) -> None:
+    def __init__(self, limits: LookRules, places: Mapping[str, str]) -> None:
         self._limits = limits
         self._places = places
 

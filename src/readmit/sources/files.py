@@ -22,8 +22,8 @@ from readmit.sources.quote_finder import found_again, quoted_part
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
-    from readmit.sources.prober import LookLimits
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # Nonblocking, because a FIFO may have taken the place of a file since it was examined.
@@ -80,7 +80,7 @@ class Unchanged:
 class Files:
     """The files of one look. Directories stay open until it ends."""
 
-    def __init__(self, limits: LookLimits, unchanged: Unchanged) -> None:
+    def __init__(self, limits: LookRules, unchanged: Unchanged) -> None:
         self._limits = limits
         self._unchanged = unchanged
         self._open: dict[str, int] = {}

@@ -15,14 +15,15 @@ from readmit.sources.look import capture, compared, within
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
-    from readmit.sources.prober import Captured, LookLimits, ProbeResult
+    from readmit.sources.prober import Captured, ProbeResult
 
 
 class Calls:
     """The registered functions. They answer a text, a value that JSON can hold, or None for nothing there."""
 
-    def __init__(self, limits: LookLimits, known: Mapping[str, Callable[..., Any]]) -> None:
+    def __init__(self, limits: LookRules, known: Mapping[str, Callable[..., Any]]) -> None:
         self._limits = limits
         self._known = known
         self._running: set[str] = set()

@@ -28,8 +28,8 @@ from readmit.sources.quote_finder import found_again, quoted_part
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
-    from readmit.sources.prober import LookLimits
 
 # Where git looks for a short name, in this order.
 _RULES = ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")
@@ -275,7 +275,7 @@ def _parsed(tree: bytes, length: int) -> dict[bytes, TreeEntry]:
 class Repositories:
     """The repositories of one look."""
 
-    def __init__(self, limits: LookLimits) -> None:
+    def __init__(self, limits: LookRules) -> None:
         self._limits = limits
         self._open: dict[str, Repository] = {}
 

@@ -16,6 +16,7 @@ import msgspec
 from readmit.records.base import listed
 from readmit.records.canonical import located
 from readmit.records.error_types import GoneError, ProbeError, ReadmitError, RecordError
+from readmit.records.policy import LookRules
 from readmit.records.probes import (
     CallableProbe,
     CommandProbe,
@@ -29,7 +30,7 @@ from readmit.records.probes import (
 from readmit.sources.files import Files, Unchanged
 from readmit.sources.functions import Calls
 from readmit.sources.look import LookDeadline, reason
-from readmit.sources.prober import Captured, LookLimits, ProbeResult
+from readmit.sources.prober import Captured, ProbeResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,18 +48,21 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Looker:
-    """Looks at sources again within its limits. By default it may look at nothing."""
+    """Looks at sources again within its limits: every root, host and command is allowed by name.
+
+    Without ``roots`` it reads no files. The prober of a workspace has the folder of the store instead.
+    """
 
     def __init__(
         self,
-        limits: LookLimits | None = None,
+        limits: LookRules | None = None,
         *,
         databases: Mapping[str, str] = _NONE,
         callables: Mapping[str, Callable[..., Any]] = _NONE,
         mcp: Mapping[str, Sequence[str]] = _NONE,
     ) -> None:
         """``databases``: SQLite files and PostgreSQL URLs by name. ``mcp``: commands of MCP servers by name."""
-        limits = limits or LookLimits()
+        limits = limits or LookRules()
         # Absolute from here on: the program may change its working directory.
         self.limits = msgspec.structs.replace(limits, roots=tuple(os.path.abspath(root) for root in limits.roots))  # noqa: PTH100
         self._databases = dict(databases)
@@ -166,7 +170,7 @@ class _Sources(ExitStack):
 
     def __init__(
         self,
-        limits: LookLimits,
+        limits: LookRules,
         unchanged: Unchanged,
         calls: Calls,
         databases: Mapping[str, str],

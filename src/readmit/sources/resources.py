@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
 
+    from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
-    from readmit.sources.prober import Captured, LookLimits, ProbeResult
+    from readmit.sources.prober import Captured, ProbeResult
 
 _NO_SUCH_RESOURCE, _INVALID = -32002, -32602
 """What servers of older and of newer versions of the protocol say of an unknown resource, the newer with its URI."""
@@ -28,7 +29,7 @@ _NO_SUCH_RESOURCE, _INVALID = -32002, -32602
 class Resources:
     """The MCP servers of one look. Each is started once, and ends with the look."""
 
-    def __init__(self, limits: LookLimits, servers: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, limits: LookRules, servers: Mapping[str, Sequence[str]]) -> None:
         self._limits = limits
         self._servers = servers
         self._stack = ExitStack()

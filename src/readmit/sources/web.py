@@ -25,7 +25,7 @@ from readmit.sources.prober import Captured, ProbeResult
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from readmit.sources.prober import LookLimits
+    from readmit.records.policy import LookRules
 
 _REDIRECTS = 3
 _MOVED = {301, 302, 303, 307, 308}
@@ -53,7 +53,7 @@ class Page(NamedTuple):
 class Web:
     """The network of one look."""
 
-    def __init__(self, limits: LookLimits) -> None:
+    def __init__(self, limits: LookRules) -> None:
         self._limits = limits
 
     def look(self, probe: HttpProbe, deadline: LookDeadline) -> ProbeResult:

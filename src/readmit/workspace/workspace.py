@@ -63,8 +63,9 @@ if TYPE_CHECKING:
     from readmit.records.base import Moment
     from readmit.records.decisions import Decision, Disposition
     from readmit.records.items import Drafted
+    from readmit.records.policy import LookRules
     from readmit.sources import Looker
-    from readmit.sources.prober import Captured, LookLimits
+    from readmit.sources.prober import Captured
     from readmit.trust.signer import Signer
     from readmit.writing.item_content import ItemFields, StatementKind
     from readmit.writing.observation_draft import CapturedFields, ObservationEntry, ObservationFields, Source
@@ -90,7 +91,7 @@ class Workspace(Handles, Acting, Verbs, Probing, Delivering):
         policy: Policy | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         keys: str | Path | None = None,
-        prober: Callable[[LookLimits], Looker] | None = None,
+        prober: Callable[[LookRules], Looker] | None = None,
     ) -> Self:
         """Open a workspace in a file, or behind a ``postgresql://`` URL, or start one under ``policy``.
 

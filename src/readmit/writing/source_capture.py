@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Unpack
 
+import msgspec
+
 from readmit.records.arguments import check_fields, explained
 from readmit.records.base import listed
 from readmit.returning.due_looks import look_for
-from readmit.sources.prober import LookLimits
 from readmit.writing.observation_draft import CapturedFields
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 class Eyes:
     """The prober of a workspace: made when it is first needed, and again when the policy's limits change."""
 
-    def __init__(self, make: Callable[[LookLimits], Looker] | None, root: Path) -> None:
+    def __init__(self, make: Callable[[LookRules], Looker] | None, root: Path) -> None:
         self._make = make
         self._root = root
         self._made: tuple[LookRules, Looker] | None = None
@@ -37,27 +38,17 @@ class Eyes:
     def under(self, rules: LookRules) -> Looker:
         """The prober under a policy's limits."""
         if self._made is None or self._made[0] != rules:
-            self._made = rules, (self._make or _looker)(self._limits(rules))
+            self._made = (
+                rules,
+                (self._make or _looker)(msgspec.structs.replace(rules, roots=rules.roots or (str(self._root),))),
+            )
         return self._made[1]
 
-    def _limits(self, rules: LookRules) -> LookLimits:
-        return LookLimits(
-            seconds=rules.seconds,
-            total_seconds=rules.total_seconds,
-            bytes=rules.bytes,
-            count=rules.count,
-            roots=rules.roots or (str(self._root),),
-            hosts=rules.hosts,
-            private_hosts=rules.private_hosts,
-            commands=rules.commands,
-            sandbox=rules.sandbox,
-        )
 
-
-def _looker(limits: LookLimits) -> Looker:
+def _looker(rules: LookRules) -> Looker:
     from readmit.sources import Looker
 
-    return Looker(limits)
+    return Looker(rules)
 
 
 @explained

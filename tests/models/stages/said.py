@@ -85,20 +85,25 @@ STAGES = {
         lambda model: scan.scan(
             model,
             [
-                scan.TargetLook(
-                    item=PAIR.item,
-                    text=OLD,
-                    at=OLD_AT,
-                    later=(scan.Later(evidence=PAIR.evidence, text=NEW, at=NEW_AT),),
-                )
+                [
+                    scan.TargetLook(
+                        item=PAIR.item,
+                        text=OLD,
+                        at=OLD_AT,
+                        later=(scan.Later(evidence=PAIR.evidence, text=NEW, at=NEW_AT),),
+                    )
+                ]
             ],
-        )[0],
+        )[0][0],
         {"labels": [{"observation": 1, "may_change": True}]},
     ),
     "premises": Stage(
-        lambda model: imply.ask_premises(model, [OLD])[0], {"lines": ["meeting room: can be booked", "day: Thursday"]}
+        lambda model: imply.write_lines(model, imply.PREMISES, [OLD])[0],
+        {"lines": ["meeting room: can be booked", "day: Thursday"]},
     ),
-    "implied": Stage(lambda model: imply.ask_implied(model, [NEW])[0], {"lines": ["meeting room: used as storage"]}),
+    "implied": Stage(
+        lambda model: imply.write_lines(model, imply.IMPLIED, [NEW])[0], {"lines": ["meeting room: used as storage"]}
+    ),
     "extract": Stage(
         lambda model: extract.extract_claims(model, [extract.ExtractFrom.of("e1", NEW, by="A2", at=NEW_AT)])[0],
         {"items": [claim()]},

@@ -86,7 +86,7 @@ class Linking(msgspec.Struct, frozen=True):
         return Counter(self.dropped)
 
 
-class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LinkClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One link as the model proposes it."""
 
     need: int
@@ -94,10 +94,10 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     quote: str
 
 
-class Claims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LinkClaims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model proposes for one request."""
 
-    links: Annotated[list[Claim], msgspec.Meta(max_length=MOST_NEEDS * MOST_STATEMENTS)]
+    links: Annotated[list[LinkClaim], msgspec.Meta(max_length=MOST_NEEDS * MOST_STATEMENTS)]
 
 
 def packed(looks: Sequence[NeedLook], *, max_chars: int = MAX_CHARS) -> Iterator[LinkQuestion]:
@@ -135,7 +135,7 @@ def ask_links(
 ) -> list[Linking | Failure]:
     """The links of each request, in order."""
     asks = [_ask(one, workspace, max_tokens, max_chars) for one in questions]
-    said = ask_typed(model, asks, Claims)
+    said = ask_typed(model, asks, LinkClaims)
     return [
         one if isinstance(one, Failure) else _checked(question, one.links)
         for question, one in zip(questions, said, strict=True)
@@ -180,7 +180,7 @@ def _numbered(texts: Iterable[str]) -> str:
     return "\n".join(f"{number}: {_flat(text)}" for number, text in enumerate(texts, start=1))
 
 
-def _checked(question: LinkQuestion, claims: Sequence[Claim]) -> Linking:
+def _checked(question: LinkQuestion, claims: Sequence[LinkClaim]) -> Linking:
     needs = dict(enumerate((name for name, _ in question.needs), start=1))
     shown = dict(enumerate(question.candidates, start=1))
     links: dict[tuple[str, str], Tie] = {}

@@ -42,7 +42,7 @@ class Dependency(msgspec.Struct, frozen=True, kw_only=True):
     critical: bool
 
 
-class Duty(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedDuty(msgspec.Struct, frozen=True, kw_only=True):
     """One planned obligation: ``R_o`` are its dependencies, ``K_o`` the critical ones."""
 
     id: str
@@ -61,7 +61,7 @@ class Duty(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What one task takes."""
 
-    duties: tuple[Duty, ...]
+    duties: tuple[PlannedDuty, ...]
     queries: tuple[str, ...]
     """Three to eight texts to search with."""
 
@@ -121,7 +121,7 @@ def _checked(said: Plans | Failure) -> Plan | Failure:
     if len(queries) < MIN_QUERIES:
         return _refused(f"the plan has {len(queries)} different queries; at least {MIN_QUERIES} are required")
     known: dict[str, Dependency] = {}
-    duties: list[Duty] = []
+    duties: list[PlannedDuty] = []
     for number, proposed in enumerate(said.obligations, start=1):
         own: dict[str, Dependency] = {}
         for need in proposed.needs:
@@ -135,7 +135,7 @@ def _checked(said: Plans | Failure) -> Plan | Failure:
         text = line(proposed.obligation)
         if not text:
             return _refused("an obligation of the plan says nothing")
-        duties.append(Duty(id=f"o{number}", text=text, dependencies=tuple(own.values())))
+        duties.append(PlannedDuty(id=f"o{number}", text=text, dependencies=tuple(own.values())))
     agreed = [
         msgspec.structs.replace(duty, dependencies=tuple(known[name] for name in duty.required)) for duty in duties
     ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from readmit.models.stages.plan import Duty, Plan, Task, plan_tasks
+from readmit.models.stages.plan import Plan, PlannedDuty, Task, plan_tasks
 from readmit.records.error_types import RecordError
 from readmit_bench.benchmarks.conversations import Conversations, lost
 from readmit_bench.benchmarks.protocol import OUTPUT, Study, other_counts
@@ -161,7 +161,7 @@ def in_one(planned: Plan) -> Plan:
     """The same needs under one obligation: a Memora question is one."""
     needs = {one.id: one for duty in planned.duties for one in duty.dependencies}
     first = planned.duties[0]
-    return replace(planned, duties=(Duty(id=first.id, text=first.text, dependencies=tuple(needs.values())),))
+    return replace(planned, duties=(PlannedDuty(id=first.id, text=first.text, dependencies=tuple(needs.values())),))
 
 
 def _beyond(scored: Scored, budget: Budget) -> Iterator[str]:
