@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from readmit.check.statement_checks import MemoryFiles
 
 LONGEST = 12_000
-"""Most characters of a change that are shown to the model. Of a longer one, nothing would be a fair part."""
+"""Most characters of a change that are shown to the model. A longer change is not shown: a part of it could mislead."""
 
 
 class FileChange(msgspec.Struct, frozen=True):
-    """A statement, and what changed since in a file that it names; a longer change is cut, and never asked about."""
+    """A statement, and the diff since then of a file that it names. A diff that was cut is never shown to a model."""
 
     place: StatementPlace
     path: str

@@ -1,8 +1,8 @@
 """Checks statements against a tree.
 
-A name counts against a statement if it is not in the tree now and the repository's history knows it: then the statement
-held once. A name that was never here is an example, or somebody else's, and is not looked for; a link, a target of make
-or a script of npm that does not exist is wrong either way.
+A name counts against a statement if it is not in the tree now but in the repository's history: the statement held once.
+A name that was never in the tree is an example, or of another project, and is not checked; a link, a target of make or
+a script of npm that does not exist is wrong either way.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def read_memories(paths: Sequence[Path], root: Path | None = None) -> MemoryFile
 
 
 def check_memories(memories: MemoryFiles) -> CheckReport:
-    """Look for everything that memory files name."""
+    """Check every name in the memory files against the tree."""
     outcomes = _Check(memories.tree).run(_bounded(memories))
     findings = tuple(one for one in outcomes if isinstance(one, CheckFinding))
     unchecked = tuple(one for one in outcomes if isinstance(one, Unchecked))
@@ -93,7 +93,7 @@ def check_memories(memories: MemoryFiles) -> CheckReport:
 
 
 def _bounded(memories: MemoryFiles) -> Iterator[Mention | Unchecked]:
-    """What memory files name, if that is what people and agents write."""
+    """The names in memory files; refused if there are more than people and agents write."""
     count = 0
     for span in memories.spans:
         for one in mentions_in(span):
@@ -116,7 +116,7 @@ Outcome = CheckFinding | Unchecked | Mention
 
 
 class _Check:
-    """One check of some mentions. Questions to git are asked for all of them together."""
+    """One check of some mentions. Each git command serves all of them."""
 
     def __init__(self, tree: WorkTree) -> None:
         self._tree = tree
@@ -124,7 +124,7 @@ class _Check:
         self._commands = ProjectCommands(tree, self._modules)
 
     def run(self, mentions: Iterable[Mention | Unchecked]) -> list[Outcome]:
-        """What became of each, in order, each once."""
+        """The outcome of each distinct mention, in order."""
         everything = list(dict.fromkeys(mentions))
         decided: dict[Mention | Unchecked, Outcome] = {one: one for one in everything}
         asked = [one for one in everything if isinstance(one, Mention)]
@@ -176,7 +176,7 @@ class _Check:
         return any(path.endswith(end) for path in known) or any(path.endswith(end) for path in self._tree.folders)
 
     def _whereabouts(self, one: Mention) -> str:
-        """What became of a path that is not there; empty if it never was."""
+        """When a missing path was deleted or renamed; empty if it never existed."""
         left, places = self._tree.left, self._places(one)
         for place in places:
             inside = f"{place}/"
@@ -193,7 +193,7 @@ class _Check:
         return ""
 
     def _is_own(self, place: str) -> bool:
-        """Whether a path that never was could only be here: the folder around it is."""
+        """Whether a path that never existed belongs to this tree: its folder does."""
         return posixpath.dirname(place) in self._tree.folders
 
     def _namesake(self, place: str) -> str:

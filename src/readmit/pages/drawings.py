@@ -1,7 +1,7 @@
-"""Drawings in SVG: a timeline, trees of premises, bars of what stood when, budgets.
+"""Drawings in SVG: a timeline, trees of premises, bars of the items of a slot over time, budgets.
 
 Horizontal positions are shares of the width and letters keep their size, so that one drawing fits a phone and a sheet
-of paper. Shapes repeat what colors say. ``inline`` puts a drawing into a page, ``standalone`` into a file of its own.
+of paper. Shapes repeat the meaning of colors. ``inline_drawing`` serves a page, ``standalone`` a file of its own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SHAPES: dict[Lane, str] = {
 
 
 class Drawing(NamedTuple):
-    """Something drawn, what it shows in words, and its size; without a width it takes all there is."""
+    """An SVG drawing, its description in words, and its size; without a width it stretches over the page."""
 
     words: str
     height: int
@@ -46,7 +46,7 @@ class Drawing(NamedTuple):
 
 
 def inline_drawing(drawing: Drawing) -> Markup:
-    """For a page, which brings the style."""
+    """A drawing as an element of a page, which brings the style."""
     return element(
         "svg", drawing.body, class_="drawing", role="img", aria_label=drawing.words,
         width=drawing.width or "100%", height=drawing.height,
@@ -68,7 +68,7 @@ def drawing_style() -> str:
 
 
 def timeline(departed: Happening, returned: Happening, happenings: Sequence[Happening]) -> Drawing:
-    """What happened between departure and return, in log order: one line for each sort of event."""
+    """The events between departure and return, in log order: one line for each sort of event."""
     lanes = [lane for lane in LANES if any(one.lane == lane for one in happenings)]
     first, last = departed.epoch, max(returned.epoch, departed.epoch + 1)
     parts: list[Markup] = []
@@ -115,14 +115,14 @@ INDENT, DEEPEST, LINE, PAD = 16, 6, 15, 7
 
 
 def draw_premises(tree: Fallen) -> Drawing:
-    """What fell on top, and its dependents indented below."""
+    """A tree of fallen items: the premise on top, its dependents indented below."""
     parts: list[Markup] = []
     height = _box(tree, 0, 1, parts)
     return Drawing(f"What fell with {tree.id}", height + 1, together(parts), NARROW)
 
 
 def _box(tree: Fallen, depth: int, top: int, parts: list[Markup]) -> int:
-    """Draws a box and those below it; returns where the last one ends."""
+    """Draw the box of an item and of its dependents; returns where the last one ends."""
     left = INDENT * min(depth, DEEPEST)
     room = NARROW - left - 2 * PAD - 2
     lines = [(line, "name") for line in wrapped(tree.id, room, 2)]

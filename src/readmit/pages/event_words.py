@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def happening(event: Event) -> Happening:
-    """One event."""
+    """An event of the log as a line of a page."""
     lane, words, text = _worded(event)
     about = targets_of(event.payload)
     return Happening(

@@ -1,6 +1,6 @@
-"""Everything that the page of a return shows, read from the log and the audit.
+"""Gathers the values of a return's page from the log and the audit.
 
-The cost follows what the return saw: its candidates and the events between departure and return.
+The cost grows with the return's candidates and the events between departure and return.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def return_values(log: Log, return_id: str, *, now: datetime) -> ReturnPage:
-    """One past return, as its page shows it."""
+    """The page values of one past return."""
     with log.reading():
         return _gathered(log, return_id, now)
 
@@ -123,7 +123,7 @@ def _facts(request: Request, decision: Decision, departed: Checkpoint) -> Iterat
 
 
 def _events(log: Log, seen: list[Event], departed: Checkpoint, request: Request) -> list[Event]:
-    """What happened between departure and return, as far as the returning agent could see it."""
+    """The events between departure and return that the returning agent could see."""
     since, until = departed.epoch, request.epoch
     events = {event.epoch: event for event in seen if event.epoch > since}
     events |= {event.epoch: event for event in log.observations(request.identity, since=since, until=until)}
@@ -160,7 +160,7 @@ def _duties(
 
 
 def _shown(lack: Lack, sight: Sight) -> Lack:
-    """What was lacking, without the texts of items that are private to others."""
+    """The unmet needs, without the texts of items that are private to others."""
 
     def former(one: Former) -> Former:
         return replace(one, text=sight.says(sight.held[one.item].item))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PRIVATE = "Private to others: its text is not shown."
 SOURCE_CHARS = 300
-"""Most characters shown of an observation behind an item."""
+"""Most characters shown of an item's source observation."""
 SIDE_CHARS = 600
 """Most characters shown of an item that contradicts another."""
 _DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
@@ -73,7 +73,7 @@ class Sight:
         return replace(happening(event), text=PRIVATE) if any(map(self.hides, about)) else happening(event)
 
     def entry(self, held: Held, judged: Disposition | None, at: datetime) -> ShownItem:
-        """One item, with why it is in or out."""
+        """The entry of one item, with the reasons that it is in or out."""
         item = held.item
         return ShownItem(
             id=item.id,
@@ -122,7 +122,7 @@ class Sight:
         return next((mark for mark in self.held[name].marks if mark.epoch == epoch), None)
 
     def observed(self, digest: str) -> tuple[str, str]:
-        """Who observed something and when, and its text if the reader can see that."""
+        """The writer and moment of an observation, and its text if the reader can see it."""
         seen = self._evidence(digest)
         if seen is None or not self.identity.may_see(seen.scope):
             return "A later observation", ""

@@ -1,4 +1,4 @@
-"""What pages have in common: the frame, items with their reasons, events in order. From values to HTML."""
+"""Parts of every page in HTML: the frame, items with their reasons, events in order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OPEN = 40
 TEXT_CHARS = 2_000
 """Characters of an item that are shown at once; a longer text is folded."""
 SAID_CHARS = 400
-"""Most characters shown of what was said in one event."""
+"""Most characters shown of the text of one event."""
 _FIT = frozenset({State.NOT_NEEDED, State.WITHHELD})
 # A sign beside each word, so that nothing depends on color.
 _SIGNS: dict[Tone, str] = {"in": "✓", "fit": "○", "out": "✕"}
@@ -84,7 +84,7 @@ def style() -> str:
 
 @cache
 def content_security() -> str:
-    """The page fetches and runs nothing, and only its own style applies."""
+    """The content security policy of a page: no fetch, no script, and only its own style."""
     digest = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode("ascii")
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
@@ -121,7 +121,7 @@ def anchored(entries: Iterable[ShownItem]) -> Anchors:
 
 
 def article(entry: ShownItem, anchors: Mapping[str, str], *more: Markup) -> Markup:
-    """One item: its text, why it is in or out, and its other fields."""
+    """One item: its text, the reasons that it is in or out, and its other fields."""
     state = () if entry.state is None else (badge(entry.state, tone_of(entry.state)),)
     about = (
         ("By", f"{entry.by}, {format_moment(entry.at)}, epoch {entry.epoch}"),
@@ -188,7 +188,7 @@ def _event(one: Happening, anchors: Mapping[str, str]) -> Markup:
 
 
 def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
-    """A table. On a phone each row is a block, in which cells say what they are."""
+    """A table. On a phone each row is a block, and each cell carries its column's name."""
     lines = (
         element(
             "tr",

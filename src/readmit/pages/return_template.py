@@ -54,7 +54,7 @@ def _sections(page: ReturnPage, anchors: Mapping[str, str]) -> Iterator[PageSect
 
 
 def _changes(page: ReturnPage, anchors: Mapping[str, str]) -> Markup:
-    """What no longer holds or is in doubt, what is new, and what was confirmed again."""
+    """Retractions, doubts, new items, and items that were confirmed again."""
     made = page.retractions
     labeled = [("no longer holds", one) for one in made.fallen] + [("in doubt", one) for one in made.in_doubt]
     rows = [(item_link(one.id, anchors), _retracted(label, one), _instead(one, anchors)) for label, one in labeled]

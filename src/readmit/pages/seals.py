@@ -1,4 +1,4 @@
-"""What is signed about a return, by which key, and whether that verifies now."""
+"""The signatures about a return: signed document, key, and whether it verifies now."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _of_log(log: Log, stored: StoredDecision, keys: Mapping[str, bytes]) -> Seal
 
 
 def digests(returned: Returned, decision: Decision, departed: Checkpoint) -> Iterator[tuple[str, str]]:
-    """The digests that bind a decision to what it was made from."""
+    """The digests of a decision's inputs."""
     yield "Decision", returned.decision
     yield "Dispositions", decision.dispositions
     yield "Checkpoint", departed.digest

@@ -1,4 +1,4 @@
-"""The page of one slot: what stood in it when, what replaced it, and why."""
+"""The page of one slot: which statement stood when, its replacements, and their reasons."""
 
 from __future__ import annotations
 

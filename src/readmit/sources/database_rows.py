@@ -1,6 +1,6 @@
 """Looks at rows of a database, read only: one query, within its time and size, in a transaction that is rolled back.
 
-Read only is what the database makes of it. On PostgreSQL, a function that the connection's role may call can still act
+The database enforces read only. On PostgreSQL, a function that the connection's role may call can still act
 outside the transaction (``dblink``, ``pg_terminate_backend``, advisory locks): give the prober a role that can only
 SELECT what it needs.
 """

@@ -43,7 +43,7 @@ _MOST_REMEMBERED = 100_000
 
 
 class FileVersion(NamedTuple):
-    """What differs between two versions of a file. A program can set ``changed``, but not ``touched``."""
+    """The metadata that tells two versions of a file apart. A program can set ``changed``, but not ``touched``."""
 
     device: int
     inode: int
@@ -250,7 +250,7 @@ def _regular(status: os.stat_result, name: str) -> os.stat_result:
 
 
 def _refusal(directory: int, name: str, error: OSError) -> ProbeError:
-    """What a failed call says about a name: it is not there, it is a link, or it cannot be read."""
+    """The error for a failed system call: the file is missing, is a link, or cannot be read."""
     if isinstance(error, FileNotFoundError):
         return GoneError(f"there is no {name}")
     try:
@@ -265,7 +265,7 @@ def _refusal(directory: int, name: str, error: OSError) -> ProbeError:
 
 
 def _all(file: int, limit: int, size: int) -> bytes:
-    """Everything in a file, which may be longer than its ``size`` says: some file systems give none."""
+    """The whole content of a file, which may be longer than its ``size`` says: some file systems give none."""
     pieces: list[bytes] = []
     left, some = limit + 1, size + 1
     while left > 0:

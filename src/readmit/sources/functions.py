@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Calls:
-    """The registered functions. They answer a text, a value that JSON can hold, or None for nothing there."""
+    """The registered functions. They return a text, a value that JSON can hold, or None for an absent source."""
 
     def __init__(self, limits: LookRules, known: Mapping[str, Callable[..., Any]]) -> None:
         self._limits = limits

@@ -1,4 +1,4 @@
-"""What every kind of look shares: the time that is left, the comparison with what was captured, and a bounded call."""
+"""Shared by every kind of source: the deadline, the comparison with the captured text, and a bounded call."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def evidence_text(data: bytes) -> str:
 
 
 def compared(probe: Probe, data: bytes) -> ProbeResult:
-    """Whether these bytes are what was captured."""
+    """The result of a look that read these bytes: unchanged, or changed with the new text."""
     found = digest_of(data)
     if found == probe.digest:
         return ProbeResult(Finding.UNCHANGED, probe)
@@ -68,7 +68,7 @@ def compared(probe: Probe, data: bytes) -> ProbeResult:
 
 
 def capture(kind: type[Probe], fields: Mapping[str, Any], read: Callable[[], bytes]) -> Captured:
-    """What is read now, with its probe. Fields that no probe can hold are refused before anything is read."""
+    """Read a source, and make its probe. Fields that no probe can hold are refused before anything is read."""
     msgspec.convert({**fields, "digest": "0" * 64}, kind)
     data = read()
     return Captured(evidence_text(data), msgspec.convert({**fields, "digest": digest_of(data)}, kind))
@@ -84,7 +84,7 @@ def reason(error: Exception) -> str:
 
 
 def within(deadline: LookDeadline, call: Callable[[], T], *, name: str) -> T:
-    """What a call answers in a thread of its own.
+    """Run a call in a thread of its own, and return its answer.
 
     Python cannot end a thread: a call that is late goes on in the background, as a daemon, and its answer is dropped.
     """

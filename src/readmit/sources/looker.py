@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from readmit.sources.web import Web
 
 _AT_ONCE = 8
-"""Servers that are asked at the same time."""
+"""Most servers contacted at the same time."""
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -149,7 +149,7 @@ class Looker:
             return _captured(lambda: sources.commands.capture(words, self._time(), lifetime=lifetime))
 
     def capture_call(self, name: str, arguments: Iterable[Any] = (), *, lifetime: int = 0) -> Captured:
-        """What a registered function answers."""
+        """The answer of a registered function."""
         given = listed("arguments", arguments)
         return _captured(lambda: self._calls.capture(name, given, self._time(), lifetime=lifetime))
 
@@ -183,7 +183,7 @@ class _Sources(ExitStack):
         self._databases = databases
         self._servers = servers
         self.late: set[tuple[type, str]] = set()
-        """What did not answer in time during this look, and is not asked again in it."""
+        """Origins that were too slow during this look. Their further probes are unseen."""
 
     def of(self, probe: Probe) -> Any:
         """The source that a probe looks at."""
@@ -244,7 +244,7 @@ _PATIENCE = {kind: place for place, kind in enumerate(_SOURCES)}
 
 
 def _origin(probe: Probe) -> str:
-    """What a probe asks, if that can keep it waiting for others' sake: one that hangs hangs for each of its probes."""
+    """The server, database, command or function of a probe, if it can hang; then it hangs for each of its probes."""
     match probe:
         case GitProbe():
             return probe.repository
@@ -259,7 +259,7 @@ def _origin(probe: Probe) -> str:
 
 
 def _captured(capture: Callable[[], Captured]) -> Captured:
-    """What a capture answers; whatever goes wrong is one of our errors."""
+    """The result of a capture. Any exception becomes a ``ProbeError`` or another error of readmit."""
     try:
         return capture()
     except ReadmitError:

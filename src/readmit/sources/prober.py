@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 class ProbeResult(NamedTuple):
-    """What one look found."""
+    """The result of looking at one probe."""
 
     outcome: Finding
     probe: Probe
-    """The probe that fits what is there now; for an unchanged, gone or unseen source the one that was given."""
+    """A probe of the present text; for an unchanged, gone or unseen source the given one."""
     text: str = ""
-    """For a changed source, what is there now: exactly the text whose digest is in ``probe``. Otherwise empty."""
+    """The present text of a changed source: exactly the one whose digest is in ``probe``. Otherwise empty."""
     why: str = ""
     """Why the source is gone or unseen, in a few words."""
 
@@ -33,5 +33,5 @@ class Prober(Protocol):
     """Looks at sources again."""
 
     def look(self, probes: Sequence[Probe]) -> list[ProbeResult]:
-        """One result per probe, in the same order. Whatever goes wrong with a probe makes it unseen."""
+        """One result per probe, in the same order. A probe that fails in any way is unseen."""
         ...

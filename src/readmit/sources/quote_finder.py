@@ -62,7 +62,7 @@ class FileLines:
                 yield number
 
     def anchor(self, number: int, step: int) -> str:
-        """The nearest line with something on it, from ``number`` upwards or downwards; empty at an end of the file."""
+        """The nearest non-blank line, from ``number`` upwards or downwards; empty at an end of the file."""
         while 1 <= number <= self.count:
             if line := self[number].strip():
                 return digest_of(line)[:ANCHOR]
@@ -111,7 +111,7 @@ def quoted_part(path: str, data: bytes, *, lines: str, symbol: str) -> FoundQuot
 
 
 def found_again(probe: Placed, data: bytes, deadline: LookDeadline) -> ProbeResult:
-    """What became of a captured part of a file."""
+    """The result of looking for a captured part of a file: unchanged, moved, changed or gone."""
     if probe.symbol:
         return compared(probe, definition(probe.path, data, probe.symbol))
     if not probe.first:
@@ -140,7 +140,7 @@ def _elsewhere(probe: Placed, lines: FileLines, deadline: LookDeadline) -> Found
 
 
 def _edited(probe: Placed, lines: FileLines, deadline: LookDeadline) -> FoundQuote:
-    """What stands where the captured lines stood, found by their old neighbors; the whole file if that is unclear."""
+    """The lines between the old neighbors of the captured lines; the whole file if these are ambiguous."""
     count = probe.last - probe.first + 1
     anchors = [digest_of(lines[number].strip())[:ANCHOR] for number in range(1, lines.count + 1)]
     deadline.left()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from readmit.sources.prober import Captured, ProbeResult
 
 _NO_SUCH_RESOURCE, _INVALID = -32002, -32602
-"""What servers of older and of newer versions of the protocol say of an unknown resource, the newer with its URI."""
+"""Error codes for an unknown resource in older and newer versions of the protocol; the newer adds its URI."""
 
 
 class Resources:

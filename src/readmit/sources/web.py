@@ -88,7 +88,7 @@ class Web:
         return Captured(evidence_text(data), probe)
 
     def _get(self, url: str, deadline: LookDeadline, *, etag: str = "", modified: str = "") -> Page:
-        """The page behind a URL. In a thread, because the system's name resolution knows no deadline."""
+        """Get the page of a URL. In a thread, because the system's name resolution knows no deadline."""
         headers = {"Accept-Encoding": "identity", "User-Agent": "readmit", "Connection": "close"}
         if etag:
             headers["If-None-Match"] = etag
@@ -269,7 +269,7 @@ def _words(page: str, deadline: LookDeadline) -> str:
     """The words of a page, without markup, scripts and styles.
 
     One pass: Python's parser starts over wherever markup is not finished, which a hostile page can repeat without end.
-    What is still open at the end hides the rest, as in a browser.
+    A tag or comment still open at the end hides the rest, as in a browser.
     """
     words: list[str] = []
     hidden = at = 0

@@ -1,7 +1,7 @@
 """Whether a model's quote carries the statement it wrote: the one rule for all drafts.
 
 A quote is at least its whole sentence. With it go the neighbors that it cannot be understood without: the sentence
-before, if it begins with a pronoun or a connective, and whatever denies, attributes or invents it from outside.
+before, if it begins with a pronoun or a connective, and neighbors that deny, attribute or invent it from outside.
 
 A statement is carried if each of its sentences repeats a quoted sentence, word by word. Only articles, fillers and the
 person may change: "I am asleep by half past ten" becomes "the user is asleep by half past ten". It may leave out an
@@ -47,7 +47,7 @@ class _Said(msgspec.Struct, frozen=True):
     speaker: str
     turn: int
     is_framed: bool = False
-    """Whether something before it in its paragraph may deny, attribute or invent it."""
+    """Whether an earlier sentence of its paragraph may deny, attribute or invent it."""
 
 
 def carried(statement: str, quote: str, evidence: str) -> bool:
@@ -57,9 +57,9 @@ def carried(statement: str, quote: str, evidence: str) -> bool:
 
 
 def worded(statement: str, quote: str, evidence: str) -> tuple[str, str] | None:
-    """What may be recorded of a draft, and its quote, whole: the statement, else the quoted words, else the quote.
+    """The recordable text of a draft and its whole quote: the statement, else the quoted words, else the quote.
 
-    Nothing if the quote is not in the evidence, is too long when whole, or only asks or greets.
+    None if the quote is not in the evidence, is too long when whole, or only asks or greets.
     """
     own = flat(quote)
     for said, whole in _quoted(own, evidence):

@@ -1,4 +1,4 @@
-"""What a sentence needs beside it, and which of its clauses can do without the rest.
+"""The context of a sentence: neighbors that change its meaning, and clauses that stand without the rest.
 
 A sentence can be denied, attributed or invented by its neighbor ("I had a dream. Account 666 is ours."). And a clause
 means less alone than in its sentence, unless it is one of several that "and", "but" or a semicolon join.
@@ -184,12 +184,12 @@ class _Open(NamedTuple):
 
 
 def _is_plain(part: str) -> bool:
-    """Whether a clause that is left out sets nothing over the others."""
+    """Whether an omitted clause leaves the meaning of the others as it is."""
     return _SETTING.search(straight(part).strip(" ,;.!")) is None and _first_word(part) not in _GOVERNING
 
 
 def _opens_clause(joint: re.Match[str]) -> bool:
-    """Whether what follows is a clause by itself: behind a pause, or with a subject of its own."""
+    """Whether the following words are a clause by themselves: after a pause, or with a subject of their own."""
     first = _WORD.match(joint.string, joint.end())
     if joint["pause"] or ";" in joint[0] or first is None:
         return True

@@ -1,4 +1,4 @@
-"""Text of others made safe to show: invisible characters escaped, and quoted so that nothing closes the quote."""
+"""Makes untrusted text safe to show: escapes invisible characters, and quotes so that no text closes the quote."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 QUOTE_CHARS = 300
-"""Most characters shown of a quote that stands beside what it is about."""
+"""Most characters shown of a quote beside its item."""
 
 
 def shorten_quote(quote: str) -> str:

@@ -36,7 +36,7 @@ _SHORTEST_PLURAL = 4
 
 
 class VectorRows(Protocol):
-    """Where vectors come from."""
+    """Port of embedders: vectors of named texts."""
 
     def rows(self, texts: Mapping[str, tuple[str, ...]]) -> dict[str, Matrix]:
         """One matrix per name, a row per text."""
