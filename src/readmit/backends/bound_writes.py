@@ -72,7 +72,7 @@ class BoundBackend:
     def alone(self, record: str = "") -> Iterator[Callable[[], None]]:
         """Hold back other writers of the bank, or of one record where records are apart. Without one, it is new.
 
-        Gives what to call before sources are filed: it raises if the lock was lost.
+        Yields a check to call before sources are filed: it raises if the lock was lost.
         """
         bank = self.backend.name
         if isinstance(self.backend, Apart):

@@ -1,4 +1,4 @@
-"""A memory store from one line of text, and what every backend checks when it is opened: its package, its folder.
+"""Opens a memory store from one line of text, and checks its package and folder.
 
     scopedmem                         our own, inside the workspace; scopedmem:NAME for another one beside it
     mem0:FOLDER, amem:FOLDER          a store on disk
@@ -40,7 +40,7 @@ _METHODS = ("name", "workspace", "form", "search", "records", "update", "delete"
 
 
 class NoOptions(msgspec.Struct, forbid_unknown_fields=True):
-    """For a store whose line takes no options."""
+    """Options of a store whose line takes none."""
 
 
 class Site(NamedTuple):

@@ -37,7 +37,7 @@ def without_lines(text: str) -> str:
 
 
 def command_named(text: str, place: StatementPlace) -> list[Mention] | None:
-    """The mention that a command line makes: a target, script, module or program. None for an unknown command."""
+    """The mentions in a command line: targets, scripts, modules, programs and paths. None if no command is known."""
     parts = [_one_command(part, place) for part in re.split(r"&&|;", text)]
     known = [one for part in parts if part is not None for one in part]
     return known if any(part is not None for part in parts) else None

@@ -79,7 +79,7 @@ def derive_lines(
 
 
 def keep_premises(derived: DerivedTexts, by: str, known: Mapping[str, Sequence[str]]) -> None:
-    """Keep premises that came with an extraction, so that no model is asked for them."""
+    """Keep premises that came with an extraction: they need no request of their own."""
     derived.write(
         PREMISES.stored, by, {source_of(text): msgspec.json.encode(lines) for text, lines in known.items() if lines}
     )

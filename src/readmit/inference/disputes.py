@@ -107,7 +107,7 @@ def _asked(log: Log, event: Event, identity: Identity) -> Asked:
 def _question(items: Sequence[Item], context: str) -> Question:
     """The question that the sides disagree about, without authors and in a neutral order.
 
-    Its evidence is what principals other than the parties observed.
+    Its evidence are the observations of principals other than the parties.
     """
     choices = sorted({item.text for item in items}, key=digest)
     slots = {item.slot for item in items}
@@ -122,7 +122,7 @@ def _has_sides(contest: _Contest) -> bool:
 def _opinions(
     workspace: Workspace, model: Model, questions: Sequence[Question], max_tokens: int
 ) -> dict[Question, Opinion | Failure]:
-    """The model's answers; each question is asked once."""
+    """The model's answers; each question goes out once."""
     keys = {question: question.key(model.name, workspace=workspace.name) for question in questions}
     known = workspace.log.derived.read(OPINION, PROMPT, keys.values())
     found: dict[Question, Opinion | Failure] = {

@@ -1,4 +1,4 @@
-"""From a task or question to obligations: what the returning role must be able to do, and what that takes."""
+"""Plans a task and opens its obligations, with their dependencies, for the returning role."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
-    """The obligations that were opened, and what to search with for their evidence."""
+    """The opened obligations, and search queries for their evidence."""
 
     evidence: str
     obligations: tuple[str, ...]

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
 ROUNDS = 4
-"""How often a preparation starts over because something was observed while it ran."""
+"""Most restarts of a preparation because of observations that arrived while it ran."""
 
 
 @explained
@@ -97,7 +97,7 @@ class Inference:
     # Before a decision.
 
     def prepare(self, agent: Agent, *, purpose: str | None = None, checkpoint: str | None = None) -> Prepared:
-        """Find what has changed implicitly for one agent and write it to the log for its next return."""
+        """Find implicit changes of one agent's items, and write the verdicts to the log for its next return."""
         name = f"prepare-{secrets.token_hex(8)}"
         return self._prepare(agent.departed(checkpoint), agent.identity, purpose, name)
 
@@ -127,7 +127,7 @@ class Inference:
     def resolve(
         self, agent: Agent, *, by: str, about: Mapping[str, Asked] | None = None, max_tokens: int = MAX_TOKENS
     ) -> tuple[Resolution, ...]:
-        """Put the open disputes that an agent can see to the verifier, which does not see who says what.
+        """Put the open disputes that an agent can see to the verifier, without the authors of the statements.
 
         A dispute is resolved in the name of ``by``, who is not the agent, if the answer matches exactly one side and is
         sure enough for the policy; otherwise it stays open. ``about`` gives the question of a dispute.

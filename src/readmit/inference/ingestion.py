@@ -45,10 +45,10 @@ class Ingested(msgspec.Struct, frozen=True, kw_only=True):
     dropped: dict[str, int] = {}
     """How many proposed items were dropped, per reason."""
     quoted: int = 0
-    """How many statements were held back, because they say more than their quote or leave out what turns it. The quoted
+    """How many statements were held back: they say more than their quote, or leave out words that turn it. The quoted
     sentences were recorded instead."""
     failure: str = ""
-    """Why nothing could be drawn from it; it can be tried again."""
+    """Why the extraction failed; empty if it did not. A failed one can be repeated."""
 
 
 def conversation(turns: Sequence[Turn]) -> str:
@@ -112,7 +112,7 @@ def ingest(
 
 
 class _Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """One item before it is recorded, reduced to what its quote carries."""
+    """An extracted item before it is recorded, reduced to the words that its quote carries."""
 
     text: str
     slot: str
@@ -122,7 +122,7 @@ class _Draft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _draft(item: Extracted, evidence: str, model: str) -> _Draft | Drop:
-    """What may be recorded of a statement, or why nothing may."""
+    """The recordable draft of a statement, or the reason to drop it."""
     found = worded(item.statement, item.quote, evidence)
     if found is None:
         return Drop.HELD_BACK if quoted(item.quote, evidence) else Drop.QUOTE_NOT_FOUND

@@ -1,7 +1,7 @@
 """Pairs inside a view: of two statements that would be handed over together, the later one may end the earlier.
 
-Signals rank pairs over everything that stands, and their limits may cut these. So this computes what a return would
-hand over now, without writing anything, and verifies its statements against each other's evidence.
+Signals rank pairs over all standing items, and their limits may cut these. So this computes the view that a return
+would hand over now, without writing it, and verifies its statements against each other's evidence.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ def look_inside(
     looker: str,
     most: int,
 ) -> Inside:
-    """Verify what is open among statements that would be handed over together.
+    """Verify the open pairs among statements that would be handed over together.
 
     Pairs about the same need come first, then those that share most words. This ``looker`` never examines pairs beyond
-    ``most``, like pairs that no signal proposes. ``besides`` are pairs that were just asked about.
+    ``most``, like pairs that no signal proposes. ``besides`` are pairs that were just verified.
     """
     names = _previewed(workspace, departed, identity, purpose=purpose, verifier=verifier) if most else ()
     if len(names) < 2:  # noqa: PLR2004 - a pair has two sides
@@ -90,7 +90,7 @@ def look_inside(
 def _previewed(
     workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None, verifier: Verifier
 ) -> tuple[str, ...]:
-    """What a return would hand over once the verifier has examined everything up to now."""
+    """The view of a return right now, as if the verifier had examined the whole log."""
     log = workspace.log
     with log.reading():
         request = ask(

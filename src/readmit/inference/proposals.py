@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class FoundPairs(msgspec.Struct, frozen=True):
-    """What the signals propose, and what they could not score."""
+    """The proposed pairs, and the pairs that no signal could score."""
 
     proposals: Proposals
     unseen: tuple[Pair, ...]

@@ -77,8 +77,8 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     judged less carefully; ``eval pairs`` measures it.
     """
     critical_alone: bool = True
-    """Whether a statement that supports a critical dependency has a call of the verifier to itself, whatever
-    ``pairs_per_call`` says. Statements that are confirmed always do.
+    """Whether a statement that supports a critical dependency has a call of the verifier to itself, also if
+    ``pairs_per_call`` allows more. Statements that are confirmed always do.
     """
     confirm_critical: Literal["none", "swapped", "second_model"] = "none"
     """How a verdict about an item that supports a critical dependency is confirmed: not at all, by the same model
@@ -143,7 +143,7 @@ class InferenceModels:
         self.embedder = open_embedder(embedder) if isinstance(embedder, str) else embedder
 
     def close(self) -> None:
-        """Close what was opened here."""
+        """Close the models that were opened from a line."""
         for model in self._opened.values():
             close = getattr(model, "close", None)
             if close is not None:

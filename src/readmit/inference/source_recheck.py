@@ -1,8 +1,8 @@
-"""Items whose source changed: whether they still hold of what is there now.
+"""Rechecks items whose source changed: whether the present text still carries them.
 
-Each item is put to the verifier beside the new text. A verdict against it is written like any other, so that what is
-true now can be drafted. If the verdict lets it stand, and the code finds words in the new text that carry the
-statement, the item is sourced to them by an event of its own.
+Each item is put to the verifier beside the new text. A verdict against it is written like any other, so that a
+replacement can be drafted. If the verdict lets it stand, and the code finds words in the new text that carry the
+statement, an event sources the item to them.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ _SOURCES = frozenset({Reason.SOURCE_CHANGED, Reason.SOURCE_UNCONFIRMED})
 
 
 class RecheckedSources(msgspec.Struct, frozen=True):
-    """Items that were put to the verifier because their source changed."""
+    """The result of rechecking items whose source changed."""
 
     judged: int = 0
     items: tuple[str, ...] = ()
-    """Those that still hold of what is there now."""
+    """Items that the present text still carries."""
     cut: tuple[Pair, ...] = ()
     """Pairs beyond the limit. Their items stay out."""
     faults: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ def recheck_changed_sources(
     verifier: Verifier,
     most: int | None,
 ) -> RecheckedSources:
-    """Put items that are out because their source changed to the verifier. No pair is asked about twice."""
+    """Put items that are out because their source changed to the verifier, each pair once."""
     log, policy = workspace.log, workspace.policy
     with log.reading():
         seen = snapshot(log, departed, identity, epoch=log.head, purpose=purpose, now=workspace.moment())
@@ -102,7 +102,7 @@ def recheck_changed_sources(
 
 
 def _cases(seen: Snapshot, workspace: Workspace) -> Iterator[_Case]:
-    """Items that only their sources take out, each with what is there now."""
+    """Items that only a changed source takes out, each with the present text of the source."""
     policy = workspace.policy
     critical = needed({**seen.background.held, **seen.state.held}, critical_dependencies(seen))
     for name, fate in examine(seen, policy).gated.rejected.items():
@@ -153,7 +153,7 @@ def _judge(workspace: Workspace, verdict: Verdict, key: str) -> None:
 
 
 def _source(workspace: Workspace, one: _Case, verdict: Verdict) -> bool:
-    """Source an item to what is there now, if some words there carry it."""
+    """Source an item to the words of the present text that carry it, if there are any."""
     case = one.case
     quote = next(_carrying(case, verdict), None)
     if quote is None:

@@ -26,7 +26,7 @@ _REFUSED = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARG
 
 
 class AnswerEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One line: an answer, or an error where one should be."""
+    """One line of an answer file: an answer, or an error in its place."""
 
     custom_id: str
     where: str
@@ -37,7 +37,7 @@ class AnswerEntry(msgspec.Struct, frozen=True, kw_only=True):
     refused: bool = False
     """Whether the request itself is at fault, so that asking again is pointless."""
     model: str | None = None
-    """The model that was asked, where the writer noted it."""
+    """The model that answered, where the writer noted it."""
 
 
 class Answers(msgspec.Struct, frozen=True, kw_only=True):

@@ -59,7 +59,7 @@ class Batch:
         temperature: float | None = None,
         limit: Limit = "max_completion_tokens",
     ) -> None:
-        """Nothing is written before the first request that has no answer."""
+        """Open a batch directory. It is created with the first request that has no answer."""
         need("filelock", "models")
         self.name = model
         self.directory = Path(directory)
@@ -104,7 +104,7 @@ class Batch:
         return msgspec.json.encode({"custom_id": custom_id, "method": "POST", "url": URL, "body": body})
 
     def _require_own(self, line: bytes) -> None:
-        """A batch service runs a file on one model, and who answers it would answer for both."""
+        """Refuse a directory whose requests ask another model: a batch service runs a file on one model."""
         other = _asked(line)
         if other not in (None, self.name):
             raise ModelError(
@@ -135,7 +135,7 @@ class BatchStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Something in a batch directory that needs attention."""
+    """A line or file of a batch directory that needs attention."""
 
     kind: str
     where: str
@@ -158,7 +158,7 @@ class BatchCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def batch_status(directory: str | Path) -> BatchStatus:
-    """Count requests, answers, failures and what still waits."""
+    """Count requests, answers, failures and unanswered requests."""
     folder = _existing(directory)
     answers = read_answers(folder.glob(RESPONSES))
     found = [answers.answer(custom_id) for custom_id in _requests(folder)]

@@ -23,7 +23,7 @@ _MESSAGE_CHARS = 300
 
 
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):
-    """What one server supports of the format. If it refuses a field, the next simpler form is tried."""
+    """The request fields that one server supports. If it refuses a field, the next simpler form is tried."""
 
     structure: Literal["json_schema", "json_object", "plain"] = "json_schema"
     limit: Limit = "max_completion_tokens"

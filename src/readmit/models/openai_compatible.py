@@ -1,6 +1,6 @@
 """Any server that speaks OpenAI's chat completions: OpenAI, vLLM, Ollama, LM Studio, llama.cpp and others.
 
-Servers differ in what they accept. If a server refuses the form of a request, the next simpler form is tried (JSON
+Servers accept different fields. If a server refuses the form of a request, the next simpler form is tried (JSON
 Schema, JSON, plain text; the older name of the token limit; no temperature), and the form that worked is used for later
 requests.
 """
@@ -27,7 +27,7 @@ class OpenAICompatible:
     def __init__(
         self, model: str, endpoint: Endpoint, *, temperature: float | None = 0.0, name: str | None = None
     ) -> None:
-        """Ask for ``model``; ``name`` is what digests use instead, if the server's name does not identify it."""
+        """Ask for ``model``. Digests use ``name`` instead, if the server's name does not identify the weights."""
         self.name = name or model
         self._model = model
         self._endpoint = endpoint

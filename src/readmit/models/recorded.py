@@ -64,7 +64,7 @@ class Recorded:
 
 
 class Recorder:
-    """A model whose answers are written to a store as they come. What the store holds already is not replaced."""
+    """A model whose answers are written to a store as they come. Stored answers are not replaced."""
 
     def __init__(self, model: Model, path: str | Path) -> None:
         """Record ``model`` into the file ``path``."""

@@ -32,11 +32,11 @@ class StageUsage(msgspec.Struct, frozen=True, kw_only=True):
     calls: int = 0
     """Requests that were put to a provider."""
     failed: int = 0
-    """Those that ended without an answer."""
+    """Calls that ended without an answer."""
     replayed: int = 0
-    """Those that were answered from a store or a file; their tokens count as first reported."""
+    """Calls answered from a store or a file; their tokens count as first reported."""
     unreported: int = 0
-    """Those without reported usage. The budget counts the most they could have used."""
+    """Calls without reported usage. The budget counts the most they could have used."""
     input: int = 0
     """Prompt tokens, cached ones included."""
     cached: int = 0

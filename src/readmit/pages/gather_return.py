@@ -160,7 +160,7 @@ def _duties(
 
 
 def _shown(lack: Lack, sight: Sight) -> Lack:
-    """The unmet needs, without the texts of items that are private to others."""
+    """An unmet need, without the texts of items that are private to others."""
 
     def former(one: Former) -> Former:
         return replace(one, text=sight.says(sight.held[one.item].item))

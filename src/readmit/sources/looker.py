@@ -244,7 +244,7 @@ _PATIENCE = {kind: place for place, kind in enumerate(_SOURCES)}
 
 
 def _origin(probe: Probe) -> str:
-    """The server, database, command or function of a probe, if it can hang; then it hangs for each of its probes."""
+    """The repository, server or database of a probe: after one timeout its other probes are not tried. Else empty."""
     match probe:
         case GitProbe():
             return probe.repository

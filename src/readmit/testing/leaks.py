@@ -74,7 +74,7 @@ class LeakTests:
         opened.close()
 
     def form(self, memory: Memory, journey: Journey, state: str, **fields: str) -> tuple[str, ...]:
-        """One memory of one known statement."""
+        """Form a memory from one of the known statements."""
         return memory.form(KNOWN[state][1], sources=[journey.items[state]], by="scout", verbatim=True, **fields)
 
     def returned(self, memory: Memory, journey: Journey) -> ReturnedMemory:

@@ -147,7 +147,7 @@ def verify_note(note: bytes, keys: Iterable[NoteKey]) -> tuple[str, tuple[NoteSi
 
 
 def note_text(note: bytes) -> str:
-    """The text of a note that nothing has verified. Use it to find out which key to verify with."""
+    """The unverified text of a note. Use it only to find the key to verify with."""
     return _parse(note)[0]
 
 

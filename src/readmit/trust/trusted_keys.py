@@ -38,12 +38,12 @@ def trust_key(public: bytes, *, reason: str = "") -> KeyChange:
 
 
 def retire_key(key: str, until: datetime, *, reason: str = "") -> KeyChange:
-    """Stop signing with a key; what it signed stays valid until ``until``."""
+    """Stop signing with a key; its signatures stay valid until ``until``."""
     return KeyChange(key=key, change="retire", until=utc(until, field="until"), reason=reason)
 
 
 def revoke_key(key: str, *, reason: str) -> KeyChange:
-    """Reject everything that a key signed, permanently."""
+    """Reject all signatures of a key, permanently."""
     return KeyChange(key=key, change="revoke", reason=reason)
 
 

@@ -124,7 +124,7 @@ class AMem:
 
     @property
     def native(self) -> Any:
-        """The ``AgenticMemorySystem`` itself. What is written with it has no source until it is adopted."""
+        """The ``AgenticMemorySystem`` itself. A note written with it has no source until it is adopted."""
         return self._system
 
     def form(self, material: Material) -> list[Change]:
@@ -199,7 +199,7 @@ class AMem:
                 wanted *= 4
 
     def _present(self, names: list[str] | None) -> list[str] | None:
-        """The notes of a list that A-MEM still has. Those that were deleted there are reported."""
+        """The notes of a list that A-MEM still has. Notes deleted there are reported."""
         if names is None:
             return None
         held = set(self._collection.get(ids=names, include=[])["ids"])
@@ -253,7 +253,7 @@ class AMem:
         return [one.id for one in records]
 
     def update(self, record: str, text: str) -> list[Change]:
-        """Replace the content. What the model made of the former one is dropped."""
+        """Replace the content. The context, keywords and tags of the former content are dropped."""
         changed = Stored(id=record, text=text, owner=_owner(record))
         with self._native("update"):
             self._known(record)
@@ -371,6 +371,6 @@ def _note_id(owner: str, key: str) -> str:
 
 
 def _owner(name: str) -> str:
-    """Whose note it is, by its id. A note that was not formed here is the team's, and without a source."""
+    """The owner of a note, by its id. A note that was not formed here is the team's, and without a source."""
     parts = name.split("/")
     return unescaped(parts[1]) if parts[0] == _MARK and len(parts) > 1 else TEAM

@@ -115,11 +115,11 @@ class Mem0:
 
     @property
     def native(self) -> Any:
-        """The ``mem0.Memory`` itself. What is written with it has no source until it is adopted."""
+        """The ``mem0.Memory`` itself. A record written with it has no source until it is adopted."""
         return self._memory
 
     def form(self, material: Material) -> list[Change]:
-        """One record as it is, or whatever mem0's model makes of the text: all of it, or nothing and an error."""
+        """One verbatim record, or the memories that mem0's model draws from the text: all, or none and an error."""
         number = secrets.token_hex(12)
         metadata = {_SOURCE: material.key, _OWNER: material.owner, _ADD: number}
         options: dict[str, Any] = {**self._scope, "metadata": metadata, "infer": not material.verbatim}
@@ -143,7 +143,7 @@ class Mem0:
         ]
 
     def _complete(self, made: list[dict[str, Any]], *, inferred: bool) -> None:
-        """Refuse an add that did less, or more, than it was asked for."""
+        """Refuse an add that stored fewer memories than the model wrote, or changed others."""
         unexpected = [one["event"] for one in made if one["event"] != "ADD"]
         if unexpected:
             raise BackendError(f"mem0 answered {unexpected[0]!r} to an add; this adapter knows its add-only releases")
@@ -153,7 +153,7 @@ class Mem0:
             raise BackendError(f"{self.name}: mem0 could not store {len(lost)} of {len(extracted)} memories")
 
     def _undo(self, number: str, error: Exception) -> None:
-        """Remove what a failed add has written."""
+        """Remove the records of a failed add."""
         try:
             written = self._memory.get_all(filters={**self._scope, _ADD: number}, top_k=_EVERYTHING)["results"]
             for one in written:

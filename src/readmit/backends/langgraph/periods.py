@@ -49,7 +49,7 @@ _NAME, _SEAL = len(_OWN_NAME), len(_OWN_NAME) * 3
 
 
 class Filed(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a seal says of a checkpoint, with digests of its frame and of each channel's value at its version."""
+    """The content of a checkpoint's seal, with digests of its frame and of each channel's value at its version."""
 
     period: str = ""
     frame: str = ""
@@ -63,17 +63,17 @@ class Filed(msgspec.Struct, frozen=True, omit_defaults=True):
     behind: tuple[str, ...] = ()
     """Keys that the return left behind, and that no node has written since."""
     loss: Loss = Loss()
-    """What the thread's work lacks."""
+    """The state that the thread's work lacks."""
     original: str = ""
-    """The checkpoint that has what was left behind. Only a return writes a checkpoint with one."""
+    """The checkpoint that holds the keys left behind. Set only in the checkpoint that a return writes."""
 
     @property
     def heir(self) -> Filed:
-        """What the next checkpoint takes over."""
+        """The fields that the next checkpoint inherits."""
         return msgspec.structs.replace(self, loss=Loss(), original="")
 
     def vouches(self, saved: CheckpointTuple) -> bool:
-        """Whether a checkpoint is the one that was put, whatever its parent."""
+        """Whether a checkpoint is the one that was put. Its parent does not matter."""
         values, versions = saved.checkpoint["channel_values"], saved.checkpoint["channel_versions"]
         known = self.must | self.may
         return (
@@ -116,7 +116,7 @@ class Periods:
         return self._recent.get(_label(now.period, config))
 
     def file(self, config: RunnableConfig, checkpoint: Any, new: Any, now: Presence, before: Filed) -> str:
-        """The seal of a checkpoint that is about to be written. ``before`` says what it takes over from its parent."""
+        """The seal of a checkpoint that is about to be written. It inherits from ``before``."""
         inherited, versions = before.must | before.may, checkpoint["channel_versions"]
         values = {
             one: _cell(one, versions, self._settled(value)) for one, value in checkpoint["channel_values"].items()
@@ -144,7 +144,7 @@ class Periods:
     # Reading.
 
     def filed(self, saved: CheckpointTuple | None) -> Filed | None:
-        """What the seal of a checkpoint says, of whichever period; none if it has no seal of ours."""
+        """The content of a checkpoint's seal, of any period; None without a seal of ours."""
         seal: Any = None if saved is None else saved.metadata.get(SEAL)
         if saved is None or not isinstance(seal, str):
             return None
@@ -186,7 +186,7 @@ class Periods:
     # Whole threads.
 
     def clear(self, thread: str, gone: Iterable[str], left: Iterable[CheckpointTuple], now: Presence) -> None:
-        """Some checkpoints of a thread were deleted: what comes back natively is not believed.
+        """Note that some checkpoints of a thread were deleted: restored ones are not trusted.
 
         One that is left has no parent if that is gone.
         """
@@ -197,7 +197,7 @@ class Periods:
             self._write([(_row(thread, _CLEARED), msgspec.json.encode(cleared).decode())])
 
     def copy(self, source: str, target: str) -> None:
-        """A copied thread holds what its original holds: seals made for that count for it too."""
+        """Note that a thread was copied: the seals of the original count for the copy."""
         rows = {_ALIAS: json.dumps([source, *self._aliases(source)])}
         if cleared := self._rows().get(_row(source, _CLEARED)):
             rows[_CLEARED] = cleared
@@ -267,7 +267,7 @@ class Periods:
 
 
 def is_sealed(now: Presence) -> bool:
-    """Whether state that is written now is sealed. What an agent writes while it is away is not handed back to it."""
+    """Whether state that is written now is sealed. State written while the agent is away is not handed back to it."""
     return now != NEVER_LEFT and not now.away
 
 

@@ -136,7 +136,7 @@ class LangGraphMemory:
     def putting(
         self, place: Place, value: Mapping[str, Any] | None, *, index: Any = None, ttl: float | None = None
     ) -> Steps[Stored]:
-        """Write a value, or delete it, and keep what was written."""
+        """Write or delete a value, and file its sources."""
         record = as_record(place, value)
         yield [PutOp(self.native(place), place.key, None if value is None else dict(value), index, ttl)]
         if value is None:
@@ -191,7 +191,7 @@ class LangGraphMemory:
 
     @property
     def _default_ttl(self) -> float | None:
-        """How long the store keeps what is put without saying how long."""
+        """The store's default time to live."""
         return (self.store.ttl_config or {}).get("default_ttl")
 
     def _notes(self, owner: str) -> Namespace:
@@ -349,7 +349,7 @@ def as_record(place: Place, value: Mapping[str, Any] | None) -> Stored:
 
 
 def bound_text(value: Any) -> str:
-    """As ``text_of``, for a value that is about to be bound: every store must return it unchanged."""
+    """The text of a value that is about to be bound. A value that a store could return changed is refused."""
     try:
         json.dumps(value)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""What a LangGraph thread returns when its agent resumes: steps for both interfaces of a checkpoint saver.
+"""Resumes a LangGraph thread by a return: steps for both interfaces of a checkpoint saver.
 
 State from before a departure is a native record without sources, so none of it is returned unchanged. The result is a
 new checkpoint without a parent: the graph's position, the state keys that were declared to hold no memory, those whose
@@ -86,7 +86,7 @@ class Resume:
         self._given: dict[str, tuple[int, Bundled]] = {}
 
     def over(self, saver: BaseCheckpointSaver[Any]) -> Resume:
-        """The same for another clone of the inner saver. What was handed over counts for both."""
+        """The same for another clone of the inner saver. They share the handed-over bundles."""
         clone = copy.copy(self)
         clone.saver = saver
         clone.periods = self.periods.reading_with(saver.serde)
@@ -132,7 +132,7 @@ class Resume:
         return (yield from self._readmitting(config, (yield from self._before_a_loss(saved)), bundle))
 
     def _may_mend(self, filed: Filed, saved: CheckpointTuple) -> bool:
-        """Whether what a return could not carry over may be carried now, by another saver or a later view.
+        """Whether state that a return could not carry over may be carried now, by another saver or a later view.
 
         A thread that has asked since then waits for that answer.
         """
@@ -224,7 +224,7 @@ class Resume:
         return written
 
     def _come_back(self, now: Presence) -> Bundled:
-        """Return, or stop the run. Until something changes, other threads get the same bundle."""
+        """Return, or stop the run. Until the log changes, other threads get the same bundle."""
         with self._lock:
             head, bundle = self._given.get(now.departure, (0, None))
             if bundle is None or head != self._log.head or bundle.view.expires <= self._agent.moment():
@@ -305,7 +305,7 @@ class Resume:
     def _left(
         self, saved: CheckpointTuple, behind: Collection[str], whole: Collection[str], cut: Collection[str]
     ) -> Filed:
-        """What a return says of the state that it leaves behind."""
+        """The notice about the state that a return leaves behind."""
         loss, former = lost(saved, whole, cut), self.periods.filed(saved)
         original = saved.checkpoint["id"]
         if former is not None and former.loss.keys:
@@ -339,7 +339,7 @@ class Resume:
         whole: Collection[str],
         now: Presence,
     ) -> None:
-        """Name in the audit what is handed back and what is left behind."""
+        """Write the keys handed back and left behind to the audit."""
         place, filed = saved.config["configurable"], self.periods.filed(saved)
         entry = ThreadResumed(
             thread=str(place["thread_id"]),

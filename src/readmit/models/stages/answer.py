@@ -1,6 +1,6 @@
 """An independent answer to a disputed question (ManBench style).
 
-The model answers the question by itself and never sees what the disputing parties said. A dispute is settled only if
+The model answers the question by itself and never sees the parties' statements. A dispute is settled only if
 the model gives exactly one party's answer with enough confidence; otherwise it stays open.
 """
 
@@ -47,7 +47,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Opinion(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model answers by itself."""
+    """A model's independent answer to a question, with its confidence."""
 
     answer: str | None
     """``None``: the question cannot be answered, or the answer is not among the choices."""

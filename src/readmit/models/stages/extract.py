@@ -1,4 +1,4 @@
-"""From raw evidence to items: what each observation states, changes or withdraws.
+"""Extracts items from raw evidence: the statements, changes and withdrawals in each observation.
 
 Every item has a verbatim quote, and the code binds it to its turn. Items without such a quote are dropped and counted,
 and so are quotes of an assistant, a question, a greeting or thanks. An extracted item is a proposal like any other: it
@@ -87,21 +87,21 @@ class Drop(StrEnum):
     TURN_UNCLEAR = "turn_unclear"
     """Several turns hold its quote, and it names none of them."""
     LOW_CONFIDENCE = "low_confidence"
-    """Its confidence is below the minimum."""
+    """The confidence is below the minimum."""
     NO_SLOT = "no_slot"
-    """Nothing of its slot key is usable."""
+    """The slot key has no usable character."""
     NO_STATEMENT = "no_statement"
-    """It states nothing."""
+    """The statement is empty."""
     REPEATED = "repeated"
     """An earlier item of the observation states the same."""
     ASSISTANT = "assistant"
-    """Only turns of excluded speakers contain its quote: an assistant's words are not what people stated."""
+    """Only turns of excluded speakers contain the quote, such as an assistant's."""
     SAYS_NOTHING = "says_nothing"
-    """Its quote is only in questions, greetings or thanks."""
+    """The quote occurs only in questions, greetings or thanks."""
     HELD_BACK = "held_back"
-    """Nothing of its sentences can be recorded: they are too long for a quote."""
+    """The quoted sentences are too long to be recorded."""
     NO_OBSERVATION = "no_observation"
-    """It names an observation that was not shown."""
+    """The claim names an observation that was not in the request."""
     OVER_LIMIT = "over_limit"
     """The observation already has as many items as allowed."""
 
@@ -132,7 +132,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Claims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model proposes for one request."""
+    """The model's answer to one extraction request."""
 
     # A model that proposes more does not stop.
     items: Annotated[list[Claim], msgspec.Meta(max_length=96)]

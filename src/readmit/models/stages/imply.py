@@ -38,9 +38,9 @@ class LineKind(NamedTuple):
 
 
 PREMISES = LineKind("premises", "premises@2", "statement")
-"""What must hold for a statement to be current: several short lines."""
+"""Conditions under which a statement is current: several short lines."""
 IMPLIED = LineKind("facts", "implied@1", "observation")
-"""What an observation says or makes likely about the present state: several short lines, or none."""
+"""Facts about the present state that an observation states or makes likely: several short lines, or none."""
 
 
 class WrittenLines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,7 +58,7 @@ def write_lines(
     max_tokens: int = MAX_TOKENS,
     max_chars: int = MAX_CHARS,
 ) -> list[tuple[str, ...] | Failure]:
-    """The lines about each text, in order. Blank texts are skipped, and equal texts are asked about once."""
+    """The lines about each text, in order. Blank texts are skipped, and equal texts share a request."""
     shown = {text: pieces(text, max_chars) if text.strip() else [] for text in texts}
     asks = [
         request(

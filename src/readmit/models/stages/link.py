@@ -70,7 +70,7 @@ class LinkDrop(StrEnum):
     QUOTE_NOT_FOUND = "quote_not_found"
     """The statement does not contain its quote."""
     NOT_SHOWN = "not_shown"
-    """It names a need or a statement that was not shown."""
+    """The link names a need or a statement that was not in the request."""
     REPEATED = "repeated"
     """The same statement was linked to the same need before."""
 
@@ -95,13 +95,13 @@ class LinkClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LinkClaims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model proposes for one request."""
+    """The model's answer to one linking request."""
 
     links: Annotated[list[LinkClaim], msgspec.Meta(max_length=MOST_NEEDS * MOST_STATEMENTS)]
 
 
 def packed(looks: Sequence[NeedLook], *, max_chars: int = MAX_CHARS) -> Iterator[LinkQuestion]:
-    """As few requests as the limits allow, without texts that do not fit beside their need."""
+    """Pack needs and statements into as few requests as fit. A statement too long for a request is left out."""
     needs: dict[str, str] = {}
     shown: dict[str, Candidate] = {}
     for look in looks:

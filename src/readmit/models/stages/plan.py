@@ -1,4 +1,4 @@
-"""From a task or question to what the returning role must be able to do, and what to look for.
+"""Plans a task or question: the obligations of the returning role, and search queries for their evidence.
 
 The planner reads only the task and no record, so that no text in the workspace can make it require less. Callers who
 have structured obligations do not need it.
@@ -35,7 +35,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dependency(msgspec.Struct, frozen=True, kw_only=True):
-    """Something an obligation needs evidence for."""
+    """A need of an obligation, to be met by evidence."""
 
     id: str
     text: str
@@ -59,7 +59,7 @@ class PlannedDuty(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What one task takes."""
+    """The obligations and search queries of one task."""
 
     duties: tuple[PlannedDuty, ...]
     queries: tuple[str, ...]
@@ -82,7 +82,7 @@ class Proposed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Plans(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model proposes for one task."""
+    """The model's answer about one task."""
 
     obligations: Annotated[list[Proposed], msgspec.Meta(min_length=1, max_length=8)]
     queries: Annotated[list[str], msgspec.Meta(min_length=MIN_QUERIES, max_length=MAX_QUERIES)]

@@ -41,7 +41,7 @@ CALL_CHARS = 60_000
 
 
 class PairCase(msgspec.Struct, frozen=True, kw_only=True):
-    """A pair with everything needed to judge it."""
+    """A pair with the texts, moments and use that a judgment needs."""
 
     pair: Pair
     item_text: str
@@ -79,7 +79,7 @@ class Verifier:
 
     model: Model
     second: Model | None = None
-    """Also asked about critical items; disagreement is *unsure*."""
+    """A second verifier for critical items; disagreement is *unsure*."""
     swap: bool = False
     """Ask about critical items again with the later text first; disagreement is *unsure*."""
     batch_size: int = 1
@@ -87,7 +87,7 @@ class Verifier:
     suspect_at: Decimal = Policy().suspect_at
     """From this score on, a judgment without both quotes is *unsure*."""
     max_chars: int = MAX_CHARS
-    """A pair with a longer text is not asked about and is *unsure*: part of a text is not enough for a judgment."""
+    """A pair with a longer text is *unsure* without a request: part of a text is not enough for a judgment."""
     max_tokens: int = MAX_TOKENS
     """Of the answer about one statement."""
     workspace: str = ""
@@ -99,7 +99,7 @@ class Verifier:
             raise ModelError(f"second: {self.second.name} is the first model as well; name another one")
 
     def verify(self, cases: Sequence[PairCase]) -> list[Verdict | Failure]:
-        """One verdict or failure per case, in order. A failure settles nothing and may be asked again."""
+        """One verdict or failure per case, in order. A failure leaves the pair open and may be repeated."""
         long = {at: why for at, case in enumerate(cases) if (why := _too_long(case, self.max_chars))}
         shown = [at for at in range(len(cases)) if at not in long]
         vital = [[at] for at in shown if cases[at].critical]

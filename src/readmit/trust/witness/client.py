@@ -1,4 +1,4 @@
-"""Asks a witness to cosign a head. A head that does not extend what the witness saw is a rollback or a fork."""
+"""Asks a witness to cosign a head. A head that does not extend the witness's last one is a rollback or a fork."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides whether a checkpoint is cosigned, and remembers what was, durably before the answer is given.
+"""Decides whether a log checkpoint is cosigned, and stores the cosigned one durably before it answers.
 
 The newest cosigned checkpoint of each log is in a SQLite file, so that several processes may share it. The check and
 the write are one transaction: no two requests can both extend the same state.
@@ -62,7 +62,7 @@ class Witness:
         return self._extend(request, head) or self._cosigned(request.note)
 
     def _extend(self, request: WitnessRequest, head: LogCheckpoint) -> WitnessAnswer | None:
-        """Remember a checkpoint that extends what was seen; else say why it is refused."""
+        """Store a log checkpoint that extends the last one; else return the refusal."""
         with closing(_connect(self._state)) as connection, connection:
             connection.execute("BEGIN IMMEDIATE")
             row = connection.execute("SELECT size, root FROM seen WHERE origin = ?", (head.origin,)).fetchone()
