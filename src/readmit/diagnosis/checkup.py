@@ -107,7 +107,7 @@ def settings(policy: Policy) -> Iterator[Symptom]:
 
 
 def _waiting(workspace: Workspace) -> Iterator[Symptom]:
-    """What waits for an overseer. The texts of the events are not shown: some may be private."""
+    """Events that wait for an overseer. Their texts are not shown: some may be private."""
     overseer = next(iter(workspace.policy.overseers), OWNER)
     for event in workspace.waiting():
         if isinstance(event.payload, Wait):
@@ -124,7 +124,7 @@ def _passed_over(workspace: Workspace) -> Iterator[Symptom]:
 
 
 def _unswept(workspace: Workspace) -> Iterator[Symptom]:
-    """Leases that ran out and no sweeper ended. What such an agent writes is refused already."""
+    """Leases that ran out and no sweeper ended. Writes of such an agent are already refused."""
     log, moment = workspace.log, workspace.moment()
     over = [held.lease for event in log.leases() if (held := tenure_in(log, event)) and held.lease.until <= moment]
     for lease in over[:AGENTS]:

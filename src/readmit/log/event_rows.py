@@ -1,4 +1,4 @@
-"""Rows of the event table, and the proof that they are all and only what the signed log holds for a key."""
+"""Rows of the event table, and the proof that they are exactly the rows that the signed log holds for a key."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class EventRows:
         return leaf_hash(self.data(row, event, evidence))
 
     def data(self, row: Sequence[Any], event: Event, evidence: Mapping[str, Sighting]) -> bytes:
-        """What the leaf of an event says."""
+        """Content of an event's leaf."""
         pos, name, kind, by, at, learnt, _, digest, signature, given = row
         epoch, item = event.epoch, event.payload
         bound: Sequence[Bound] = ()
@@ -163,7 +163,7 @@ class EventRows:
         self.check_values(lists, self.commits.values(lists), what)
 
     def check_values(self, lists: Mapping[str, Sequence[int]], values: Mapping[str, bytes], what: str) -> None:
-        """As ``check``, with the digests that were read before."""
+        """``check`` with digests that were read before."""
         known, sha = self.known, hashlib.sha256
         try:
             for key, epochs in lists.items():

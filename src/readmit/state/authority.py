@@ -1,4 +1,4 @@
-"""Signatures of writers, in one workspace: who has a key, what must be signed, and signing it."""
+"""Signatures of writers in one workspace: enrolled keys, required signatures, and signing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DECIDING = (EventKind.WRITER, EventKind.GOVERN, EventKind.KEY)
 
 
 def authority(log: Log, *, until: int | None = None) -> Authority | None:
-    """Who governs and whose signatures count, up to an epoch; none while nobody has a key."""
+    """The governors and the enrolled keys up to an epoch; None while no principal has a key."""
     if log.latest(EventKind.WRITER, until=until) is None:
         return None
     changes: list[Event] = []
@@ -43,7 +43,7 @@ def domain_of(log: Log) -> SigningDomain:
 
 
 def policy_in_force(log: Log, *, until: int | None = None) -> Policy:
-    """The policy that the log was last given by somebody who may."""
+    """The last policy on the log that a governor wrote."""
     if (found := authority(log, until=until)) is not None:
         return found.policy
     event = log.latest(EventKind.GOVERN, until=until)
@@ -51,7 +51,7 @@ def policy_in_force(log: Log, *, until: int | None = None) -> Policy:
 
 
 class InForce:
-    """Who governs, and the policy: what every write asks for. Read again when the signed digest over it is another."""
+    """The governors and the policy, which every write needs. Read again when their signed digest changes."""
 
     def __init__(self) -> None:
         self._known: tuple[list[bytes], Authority | None, Policy] | None = None
@@ -87,9 +87,9 @@ class _Batch(local):
 
 
 class Signatures:
-    """Signs events for handles on one workspace and refuses what is not signed as it must be.
+    """Signs events for handles on one workspace, and refuses events that lack a required signature.
 
-    Within a batch, who has a key is read once for many observations: only the batch itself can change it.
+    Within a batch, keys are read once for many observations: only the batch itself can change them.
     """
 
     def __init__(self, log: Log) -> None:
@@ -111,7 +111,7 @@ class Signatures:
                 self.forget()
 
     def forget(self) -> None:
-        """Read again who has a key and who is present: it may have changed."""
+        """Drop the cached keys and presences: they may have changed."""
         self._batch.known = None
         self._batch.present = frozenset()
 
@@ -183,7 +183,7 @@ def _ends(departed: Checkpoint, lease: object) -> bool:
 
 
 def swept_away(departed: Event) -> str:
-    """What happened to an agent whose lease ran out, and what to do."""
+    """The error for an agent whose lease ran out, with the remedy."""
     assert isinstance(departed.payload, Checkpoint)  # noqa: S101 - of the kind
     who = departed.payload.identity
     return (

@@ -1,6 +1,6 @@
 """The indexes over the log, written in the transaction that appends an event.
 
-They answer who can see it, what it is about, which evidence it has, and where the workspace's own milestones are.
+They hold each event's audiences, subjects and evidence, and the positions of the workspace's milestones.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def binds_others(item: Item) -> bool:
 
 
 def audience_key(kind: str, row: Row) -> str:
-    """The key of what one audience can see."""
+    """State-map key of an audience's list of events."""
     return key_of("audience", kind, *row)
 
 
@@ -104,7 +104,7 @@ def carried_key(evidence: str) -> str:
 
 
 def carried_leaf(event_id: str) -> bytes:
-    """What its running digest covers of an item."""
+    """Content of an item in a running digest."""
     return sha256(b"\0" + event_id.encode()).digest()
 
 
@@ -114,17 +114,17 @@ def worked_key(by: str) -> str:
 
 
 def worked_value(epoch: int) -> bytes:
-    """Its value."""
+    """State-map value: the epoch, big-endian."""
     return epoch.to_bytes(8, "big")
 
 
 def reach_key(task: str, slot: str) -> str:
-    """The key of who learns what is said about a slot."""
+    """State-map key of a slot's audience."""
     return key_of("slot", task, slot, "reach")
 
 
 def reach_digest(rows: Iterable[Row]) -> bytes:
-    """Its value."""
+    """State-map value of a slot's audience: the digest of its rows."""
     return bytes.fromhex(digest(sorted(rows)))
 
 
