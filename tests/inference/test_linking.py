@@ -12,7 +12,7 @@ import pytest
 from readmit.cli.teams import lines
 from readmit.inference import Inference, Prepared, Settings
 from readmit.inference.settings import RequestBudgets
-from readmit.models.batch import Batch, batch_status, unanswered
+from readmit.models.batch import Batch, batch_status, unanswered_requests
 from readmit.models.embedders import Lexical
 from readmit.models.protocols import Fault
 from readmit.models.stages.extract import Turn
@@ -582,7 +582,10 @@ def test_what_signals_and_linker_ask_goes_out_in_one_round(tmp_path: Path) -> No
     inference.team.linker = inference.team.implier = away
     with pytest.raises(PendingAnswers):
         inference.come_back(agent)
-    asked = [json.loads(line)["body"]["response_format"]["json_schema"]["name"] for line in unanswered(away.directory)]
+    asked = [
+        json.loads(line)["body"]["response_format"]["json_schema"]["name"]
+        for line in unanswered_requests(away.directory)
+    ]
     assert {name.partition("-")[0] for name in asked} == {"link", "implied"}
 
 

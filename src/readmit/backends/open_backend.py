@@ -9,7 +9,6 @@ A LangGraph store belongs to a program and is not named by a line: ``LangGraphMe
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -91,12 +90,6 @@ def open_backend(
     if made.workspace != log.workspace:
         raise BackendError(f"backend {line.kind}: it serves workspace {made.workspace!r}, not {log.workspace!r}")
     return made
-
-
-def need(package: str, extra: str) -> None:
-    """Raise unless a package is installed."""
-    if find_spec(package) is None:
-        raise BackendError(f"{package} is not installed; run: pip install 'readmit[{extra}]'")
 
 
 def folder_at(path: str | Path) -> Path:

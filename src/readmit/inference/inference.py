@@ -14,7 +14,7 @@ from readmit.inference.disputes import resolve_disputes
 from readmit.inference.examination_mark import note
 from readmit.inference.ingestion import conversation, ingest
 from readmit.inference.preparation import file_prepared, prepare_return
-from readmit.inference.settings import InferenceModels, Settings
+from readmit.inference.settings import InferenceModels, ModelFields, Settings
 from readmit.inference.watch import Watch
 from readmit.models.stages.answer import MAX_TOKENS
 from readmit.models.stages.extract import WITHOUT, Turn
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from readmit.inference.ingestion import Ingested
     from readmit.inference.prepared import Prepared
     from readmit.inference.watch import Announcement
-    from readmit.models.protocols import Embedder, Model
+    from readmit.models.protocols import Model
     from readmit.models.usage import StageUsage
     from readmit.records.acts.event import Checkpoint
     from readmit.records.base import Moment
@@ -56,27 +56,11 @@ class Inference:
         self,
         workspace: Workspace,
         settings: Settings | None = None,
-        *,
-        verifier: Model | str | None = None,
-        second_verifier: Model | str | None = None,
-        implier: Model | str | None = None,
-        scanner: Model | str | None = None,
-        extractor: Model | str | None = None,
-        planner: Model | str | None = None,
-        linker: Model | str | None = None,
-        embedder: Embedder | str | None = None,
+        **models: Unpack[ModelFields],
     ) -> None:
+        """``models`` names the model of each stage; a stage without one is not used."""
         self.workspace = workspace
-        self.team = InferenceModels(
-            verifier=verifier,
-            second_verifier=second_verifier,
-            implier=implier,
-            scanner=scanner,
-            extractor=extractor,
-            planner=planner,
-            linker=linker,
-            embedder=embedder,
-        )
+        self.team = InferenceModels(**models)
         self.settings = settings or Settings(signals=self.team.signals())
         self.ledger = TokenLedger()
         """The usage of ingesting, planning and resolving. A preparation's usage is in its ``Prepared``."""

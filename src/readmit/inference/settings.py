@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, Unpack
 
 import msgspec
 
@@ -10,6 +10,7 @@ from readmit.models.embedders import open_embedder
 from readmit.models.fence import MAX_CHARS
 from readmit.models.open_model import open_model
 from readmit.models.stages import imply, link, scan, verify
+from readmit.records.arguments import check_fields
 from readmit.records.base import Record
 from readmit.records.canonical import repeated_key, without_mark
 from readmit.records.error_types import ModelError, RecordError
@@ -113,6 +114,19 @@ class Settings(Record, kw_only=True, omit_defaults=False):
         )
 
 
+class ModelFields(TypedDict, total=False):
+    """The model of each stage: a provider, or a line that ``open_model`` understands."""
+
+    verifier: Model | str | None
+    second_verifier: Model | str | None
+    implier: Model | str | None
+    scanner: Model | str | None
+    extractor: Model | str | None
+    planner: Model | str | None
+    linker: Model | str | None
+    embedder: Embedder | str | None
+
+
 class InferenceModels:
     """The model of each stage. A stage without a model is not used.
 
@@ -120,26 +134,17 @@ class InferenceModels:
     models passed in are left open.
     """
 
-    def __init__(
-        self,
-        *,
-        verifier: Model | str | None = None,
-        second_verifier: Model | str | None = None,
-        implier: Model | str | None = None,
-        scanner: Model | str | None = None,
-        extractor: Model | str | None = None,
-        planner: Model | str | None = None,
-        linker: Model | str | None = None,
-        embedder: Embedder | str | None = None,
-    ) -> None:
+    def __init__(self, **models: Unpack[ModelFields]) -> None:
+        check_fields(InferenceModels, models, ModelFields)
         self._opened: dict[str, Model] = {}
-        self.verifier = self._open(verifier)
-        self.second_verifier = self._open(second_verifier)
-        self.implier = self._open(implier)
-        self.scanner = self._open(scanner)
-        self.extractor = self._open(extractor)
-        self.planner = self._open(planner)
-        self.linker = self._open(linker)
+        self.verifier = self._open(models.get("verifier"))
+        self.second_verifier = self._open(models.get("second_verifier"))
+        self.implier = self._open(models.get("implier"))
+        self.scanner = self._open(models.get("scanner"))
+        self.extractor = self._open(models.get("extractor"))
+        self.planner = self._open(models.get("planner"))
+        self.linker = self._open(models.get("linker"))
+        embedder = models.get("embedder")
         self.embedder = open_embedder(embedder) if isinstance(embedder, str) else embedder
 
     def close(self) -> None:

@@ -17,13 +17,13 @@ import msgspec
 
 from readmit.models.answers import Answers, read_answers, result_of
 from readmit.models.chat import Dialect, Limit, model_of, request_body
-from readmit.models.extras import need
 from readmit.models.jsonl import Addressed, id_in, read_lines
+from readmit.models.protocols import Closable
+from readmit.plugins import require_package
 from readmit.records.error_types import ModelError, PendingAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Self
 
     from readmit.models.answers import AnswerEntry
     from readmit.models.protocols import Ask, Failure, Reply
@@ -42,7 +42,7 @@ class _Request(msgspec.Struct):
     body: _Body
 
 
-class Batch:
+class Batch(Closable):
     """The model ``name``, whose answers come by file.
 
     Requests are addressed by their key, which holds the workspace: two workspaces that use one directory
@@ -60,7 +60,7 @@ class Batch:
         limit: Limit = "max_completion_tokens",
     ) -> None:
         """Open a batch directory. It is created with the first request that has no answer."""
-        need("filelock", "models")
+        require_package("filelock", "models", ModelError)
         self.name = model
         self.directory = Path(directory)
         self._shared = shared
@@ -88,16 +88,6 @@ class Batch:
                 waiting = len(self._requests.ids - answers.entries.keys() - {None})
                 raise PendingAnswers(waiting, str(self.directory))
         return [result_of(ask, entry) for ask, entry in zip(asks, found, strict=True) if entry is not None]
-
-    def close(self) -> None:
-        """Nothing is held open."""
-
-    def __enter__(self) -> Self:
-        """Use as a context manager like any other model."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing to close."""
 
     def _line(self, custom_id: str, ask: Ask) -> bytes:
         body = request_body(ask, self.name, self._dialect)
@@ -203,7 +193,7 @@ def check_batch(directory: str | Path) -> BatchCheck:
     return BatchCheck(status=batch_status(folder), problems=tuple(problems), repeated=repeated)
 
 
-def unanswered(directory: str | Path) -> Iterator[bytes]:
+def unanswered_requests(directory: str | Path) -> Iterator[bytes]:
     """The request lines that have no answer yet, to send next."""
     folder = _existing(directory)
     answers = read_answers(folder.glob(RESPONSES))

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 from readmit.models.chat import Dialect, failure_of, read_response, request_body
 from readmit.models.endpoint import CallError, Endpoint
+from readmit.models.protocols import Closable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
 
     from readmit.models.protocols import Ask, Failure, Reply
 
 _PATH = "/chat/completions"
 
 
-class OpenAICompatible:
+class OpenAICompatible(Closable):
     """A model behind an endpoint. Closing it closes the endpoint."""
 
     def __init__(
@@ -60,11 +60,3 @@ class OpenAICompatible:
     def close(self) -> None:
         """Close the connections."""
         self._endpoint.close()
-
-    def __enter__(self) -> Self:
-        """Use as a context manager to close it at the end."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close."""
-        self.close()

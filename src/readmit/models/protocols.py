@@ -8,7 +8,7 @@ what a missing answer means, and it never means "still valid".
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol, Self
 
 import msgspec
 
@@ -133,6 +133,21 @@ class OpenModel(Model, Protocol):
     def close(self) -> None:
         """Release them. Closing twice is harmless."""
         ...
+
+
+class Closable:
+    """Base of models and embedders for use in a ``with`` block. One that holds nothing open inherits ``close`` too."""
+
+    def close(self) -> None:
+        """Release connections, files or weights. Closing twice is harmless."""
+
+    def __enter__(self) -> Self:
+        """Use as a context manager to close it at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
 
 
 class Embedder(Protocol):

@@ -21,9 +21,10 @@ import msgspec
 from readmit.backends.adapters.amem_guard import HeldFolder, RememberedNotes
 from readmit.backends.adapters.amem_parts import Llm, build
 from readmit.backends.id_escape import escape_id, unescaped
-from readmit.backends.open_backend import folder_at, need
+from readmit.backends.open_backend import folder_at
 from readmit.backends.port import Change, Hit, Stored
 from readmit.log.ledger import TEAM
+from readmit.plugins import require_package
 from readmit.records.base import require_name
 from readmit.records.canonical import decode, digest
 from readmit.records.error_types import BackendError, ReadmitError, RecordError, UnknownError
@@ -90,7 +91,7 @@ class AMem:
         max_tokens: int = 2_000,
     ) -> Self:
         """A store in a folder, with our model and embedder. Without a model only verbatim notes can be formed."""
-        need("agentic_memory", "amem")
+        require_package("agentic_memory", "amem", BackendError)
         folder = folder_at(path)
         llm = Llm(model, require_name("workspace", workspace), max_tokens)
         held = HeldFolder(folder)
@@ -117,7 +118,7 @@ class AMem:
 
         Everything in it is treated as this workspace's. Nothing has a source yet: adopt its notes first.
         """
-        need("agentic_memory", "amem")
+        require_package("agentic_memory", "amem", BackendError)
         if not hasattr(system, "retriever"):
             raise BackendError(f"system: {type(system).__name__} is not an AgenticMemorySystem")
         return cls(system, workspace, name=name, llm=None)

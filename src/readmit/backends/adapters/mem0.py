@@ -28,9 +28,10 @@ import msgspec
 from readmit.backends.adapters.mem0_models import Extractor, Mem0Embedding
 from readmit.backends.adapters.mem0_narrow import NarrowedClient
 from readmit.backends.id_escape import escape_id
-from readmit.backends.open_backend import folder_at, need
+from readmit.backends.open_backend import folder_at
 from readmit.backends.port import Change, Hit, Stored
 from readmit.log.ledger import TEAM
+from readmit.plugins import require_package
 from readmit.records.base import require_name
 from readmit.records.canonical import decode
 from readmit.records.error_types import BackendError, ReadmitError, RecordError, UnknownError
@@ -88,7 +89,7 @@ class Mem0:
 
         Without a model only verbatim memories can be formed. Telemetry is off.
         """
-        need("mem0", "mem0")
+        require_package("mem0", "mem0", BackendError)
         folder = folder_at(path)
         memory = _opened(folder, collection, embedder.dimensions)
         _check_dimensions(memory, collection, embedder)
@@ -110,7 +111,7 @@ class Mem0:
         ``scope`` holds the ids that its records carry, as ``{"user_id": "alice"}``. Nothing in it has a source yet:
         adopt its records before anyone returns to them.
         """
-        need("mem0", "mem0")
+        require_package("mem0", "mem0", BackendError)
         return cls(memory, workspace, name=name, scope=scope, embedding=None)
 
     @property

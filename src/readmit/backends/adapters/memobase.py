@@ -21,9 +21,9 @@ from readmit.backends.adapters.memobase_flush import SessionEvent, Slot, changes
 from readmit.backends.adapters.memobase_server import Server, event_text, event_topics, place, sendable, user_id
 from readmit.backends.admission import unaltered
 from readmit.backends.id_escape import escape_id, unescaped
-from readmit.backends.open_backend import need
 from readmit.backends.port import Change, Hit, Stored
 from readmit.log.ledger import TEAM
+from readmit.plugins import require_package
 from readmit.records.base import require_name
 from readmit.records.canonical import decode
 from readmit.records.error_types import BackendError, RecordError, UnknownError
@@ -84,7 +84,7 @@ class Memobase:
         timeout: float = 60.0,
     ) -> Self:
         """A project on a running server. ``ledger`` is the workspace's ``log.sources``."""
-        need("memobase", "memobase")
+        require_package("memobase", "memobase", BackendError)
         return cls(Server(url, api_key, timeout), workspace, ledger=ledger, embedder=embedder, name=name)
 
     @classmethod
