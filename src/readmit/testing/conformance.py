@@ -1,4 +1,5 @@
 # ruff: noqa: S101, PLR2004 - these are tests, shipped so that others can run them
+
 """The conformance tests: native behavior of a store first, then admission for a returned agent."""
 
 from __future__ import annotations
