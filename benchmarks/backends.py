@@ -20,18 +20,19 @@ import numpy as np
 from benchmarks.result import Result, at_most, scratch
 from readmit import Policy, Workspace
 from readmit.backends.admission import text_digest
-from readmit.backends.binding import Archived
+from readmit.backends.bound_writes import Archived
+from readmit.backends.port import Stored
 from readmit.backends.scopedmem import ScopedMem
+from readmit.log.ledger import Binding, Entry
 from readmit.models.embedders import FunctionEmbedder
-from readmit.ports.backend import Binding, Entry, Stored
-from readmit.workspace.memory import Memory
+from readmit.workspace.memory_handle import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from readmit.backends.handle import ReturnedMemory
-    from readmit.ports.backend import MemoryBackend
+    from readmit.backends.port import MemoryBackend
 
 RECORDS, ITEMS, LIMIT, QUERIES, ROUNDS = 10_000, 1_000, 10, 12, 5
 DIMENSIONS = 384
@@ -54,11 +55,11 @@ def _openers() -> dict[str, Callable[[Workspace, Path], MemoryBackend]]:
         "ScopedMem": lambda team, _: ScopedMem(team.log.memories, team.name)
     }
     if find_spec("mem0") is not None:
-        from readmit.backends.mem0 import Mem0
+        from readmit.backends.adapters.mem0 import Mem0
 
         openers["Mem0"] = lambda team, folder: Mem0.open(folder / "mem0", team.name, embedder=_embedder())
     if find_spec("agentic_memory") is not None:
-        from readmit.backends.amem import AMem
+        from readmit.backends.adapters.amem import AMem
 
         openers["A-MEM"] = lambda team, folder: AMem.open(folder / "amem", team.name, embedder=_embedder())
     if find_spec("langgraph") is not None:

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from readmit import Policy, Workspace
+from readmit.records.acts.draft import draft
+from readmit.records.acts.event import EventKind
 from readmit.records.canonical import digest
-from readmit.records.drafts import draft
-from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
 from readmit.records.items import Fact, Receipt, Scope
 

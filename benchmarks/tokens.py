@@ -33,12 +33,12 @@ from readmit import Workspace
 from readmit.inference import Inference, Prepared, Settings
 from readmit.inference.baseline import said
 from readmit.models.embedders import MiniLM
+from readmit.models.protocols import Reply, Usage
 from readmit.models.stages.answer import Question, opine
 from readmit.models.stages.extract import ExtractFrom, Extraction, Turn, extract
 from readmit.models.stages.scan import Later, TargetLook, scan
 from readmit.models.stages.verify import PairCase, Verifier
 from readmit.models.usage import Metered, TokenLedger
-from readmit.ports.models import Reply, Usage
 from readmit.records.canonical import decode, digest
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Pair
@@ -53,7 +53,7 @@ from readmit_bench.settings import Settings as BenchSettings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from readmit.ports.models import Ask
+    from readmit.models.protocols import Ask
 
 PAIRS = 28
 """Pairs verified in a return: the paper's average, in both arms that verify."""

@@ -8,15 +8,15 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from benchmarks.result import Result, at_most, best
+from readmit.models.protocols import Reply, Usage
 from readmit.models.stages.verify import PairCase, Verifier
-from readmit.ports.models import Reply, Usage
 from readmit.records.canonical import digest
 from readmit.records.verdicts import Answer, Pair, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from readmit.ports.models import Ask
+    from readmit.models.protocols import Ask
 
 PAIRS = 200
 ITEM_QUOTE = "reviews every release on Thursday afternoon"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from benchmarks import team
 from benchmarks.result import Result, at_most, scratch
 from readmit import Workspace
-from readmit.workspace.verifying import LogVerifier
+from readmit.diagnosis.verification.log_verifier import LogVerifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ MORE = 1_000
 NAME = "default"
 _MEMORY = """
 import resource, sys
-from readmit.workspace.verifying import LogVerifier
+from readmit.diagnosis.verification.log_verifier import LogVerifier
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 assert LogVerifier(sys.argv[1], sys.argv[2]).verify().intact
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)

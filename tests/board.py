@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from readmit import Policy, Workspace
-from readmit.ports.prober import Captured, LookLimits, ProbeResult
 from readmit.records.canonical import digest_of
 from readmit.records.probes import CallableProbe, Finding
+from readmit.sources.prober import Captured, LookLimits, ProbeResult
 from tests import scene
 from tests.scene import Clock
 

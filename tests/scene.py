@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from readmit import Policy, Reason, Return, Workspace
 from readmit.log.engines.sqlite_schema import APPEND_ONLY_TABLES
-from readmit.log.indexes import stored_rows
-from readmit.log.kept import KeptLists
+from readmit.log.indexes.index_rows import stored_rows
+from readmit.log.indexes.slot_lists import KeptSlots
+from readmit.log.kept_events import KeptLists
 from readmit.log.location import is_url
-from readmit.log.slot_lists import KeptSlots
-from readmit.records.events import Checkpoint, EventKind
+from readmit.records.acts.event import Checkpoint, EventKind
 from readmit.records.verdicts import Answer, Pair, Verdict
-from readmit.workspace.roles import role_of
+from readmit.state.roles import role_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,7 +138,7 @@ class Scene:
         """
         if not self.keeps:
             self.forget()
-        connection: Any = self.team.log.connection  # type: ignore[attr-defined]
+        connection: Any = self.team.log.connection
         if is_url(self.path):
             with connection.atomic():
                 for table in APPEND_ONLY_TABLES:

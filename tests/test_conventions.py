@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import readmit
-from readmit.records import errors
+from readmit.records import error_types as errors
 from readmit.records.reasons import Reason
 from tests.conftest import ROOT
 
@@ -216,7 +216,7 @@ def test_the_request_of_a_return_is_put_together_in_one_place() -> None:
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Request"
     ]
-    assert found == ["src/readmit/workspace/asking.py"]
+    assert found == ["src/readmit/returning/request.py"]
 
 
 RIDDLES = re.compile(

@@ -7,6 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from readmit.diagnosis.checkup import Checkup
+from readmit.diagnosis.history import Explanation, Replay
+from readmit.diagnosis.missing_needs import Lack
+from readmit.diagnosis.symptoms import Diagnosis, Symptom, Trouble
+from readmit.presence.lease import PresentAgent, Sweep, Sweeper, Unjudged
+from readmit.presence.subscription import FallenItem, Subscription
+from readmit.records.acts.event import Checkpoint
 from readmit.records.decisions import (
     Cause,
     CoverageReport,
@@ -15,8 +22,7 @@ from readmit.records.decisions import (
     DutyNote,
     ReturnView,
 )
-from readmit.records.errors import ReadmitError
-from readmit.records.events import Checkpoint
+from readmit.records.error_types import ReadmitError
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
 from readmit.records.items import Item, Receipt
@@ -25,22 +31,16 @@ from readmit.records.policy import LookRules, Policy
 from readmit.records.reasons import DutyState, Reason, State
 from readmit.records.retractions import Retraction, Retractions, RetractionView
 from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.returning.expose import Bundle
+from readmit.returning.expose_retractions import RetractionBundle
 from readmit.workspace.agent import Agent
-from readmit.workspace.diagnosis.checkup import Checkup
-from readmit.workspace.diagnosis.symptoms import Diagnosis, Symptom, Trouble
-from readmit.workspace.exposing import Bundle
-from readmit.workspace.history import Explanation, Replay
-from readmit.workspace.leasing import PresentAgent, Sweep, Sweeper, Unjudged
-from readmit.workspace.missing import Lack
-from readmit.workspace.observing import ObservationEntry, ObservationFields
-from readmit.workspace.recording import ItemFields, UseFields
-from readmit.workspace.retracting import RetractionBundle
-from readmit.workspace.returns import Return
-from readmit.workspace.subscribing import FallenItem, Subscription
+from readmit.workspace.return_handle import Return
 from readmit.workspace.workspace import Workspace
+from readmit.writing.item_content import ItemFields, UseFields
+from readmit.writing.observation_draft import ObservationEntry, ObservationFields
 
 if TYPE_CHECKING:
-    from readmit.records.version import __version__ as __version__
+    from readmit.version import __version__ as __version__
     from readmit.workspace.async_workspace import (
         AsyncAgent,
         AsyncPresentAgent,
@@ -60,7 +60,7 @@ else:
                 "AsyncSubscription",
                 "AsyncWorkspace",
             ),
-            "readmit.records.version": ("__version__",),
+            "readmit.version": ("__version__",),
         },
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from readmit.records.errors import (
+from readmit.records.error_types import (
     AuditError,
     BackendError,
     CheckLimitError,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from readmit.records.acts.event import EventKind
+from readmit.records.acts.event_fields import ItemId, Why
+from readmit.records.acts.kinds import DeclaredKind, Wording, declare
 from readmit.records.base import Id, Name, Note, Record, Text, Time
-from readmit.records.events import EventKind
-from readmit.records.kinds import DeclaredKind, Wording, declare
-from readmit.records.references import ItemId, Why
 
 __all__ = [
     "DeclaredKind",

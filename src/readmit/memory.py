@@ -8,22 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.backends.admission import Standing
-from readmit.backends.binding import Archived, read_archive
+from readmit.backends.bound_writes import Archived, read_archive
 from readmit.backends.handle import ReturnedMemory
-from readmit.ports.backend import (
-    TEAM,
-    Apart,
-    Binding,
-    Change,
-    Hit,
-    Material,
-    MemoryBackend,
-    Narrowing,
-    Precision,
-    Stored,
-)
+from readmit.backends.port import Apart, Change, Hit, Material, MemoryBackend, Narrowing, Stored
+from readmit.log.ledger import TEAM, Binding, Precision
 from readmit.records.lazy import lazily
-from readmit.workspace.memory import Adoption, Memory
+from readmit.workspace.memory_handle import Adoption, Memory
 
 if TYPE_CHECKING:
     from readmit.workspace.langgraph import for_langgraph

@@ -14,12 +14,12 @@ import msgspec
 
 from readmit.log.engines.sqlite import SqliteConnection
 from readmit.log.engines.sqlite_schema import MASK, SHIFT
-from readmit.log.index_check import MAP_ALONE, IndexCheck
-from readmit.log.log import SqlLog
-from readmit.log.statemap import EMPTY, StateMap
+from readmit.log.log import Log
+from readmit.log.tree.index_check import MAP_ALONE, IndexCheck
+from readmit.log.tree.state_map import EMPTY, StateMap
 from readmit.records.canonical import canonical
-from readmit.records.commits import Commit, event_data, row_leaf, said
-from readmit.records.tree import HASH_BYTES, TreeFrontier, leaf_hash, tree_hash
+from readmit.trust.commit_record import Commit, event_data, row_leaf, said
+from readmit.trust.merkle import HASH_BYTES, TreeFrontier, leaf_hash, tree_hash
 from tests.scene import untriggered
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _entries(body: Any) -> list[tuple[str, bytes]]:
 def recompute(file: Path, workspace: str = "default") -> None:
     """Make a file agree with itself again."""
     with closing(SqliteConnection(file)) as connection:
-        log = SqlLog(connection, workspace)
+        log = Log(connection, workspace)
         connection.watch(_Nothing())
         with untriggered(connection.sql), connection.atomic():
             _recommit(connection.sql, log.connection.enroll(workspace))

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Reason, Workspace
+from readmit.diagnosis.verification.audit_check import audit
+from readmit.diagnosis.verification.head_proofs import signed_head
 from readmit.log.engines.sqlite_read_only import ReadOnlyConnection
 from readmit.records.canonical import canonical
-from readmit.records.errors import ExposureError, ReadmitError, StoreError, TamperedError, UnknownError
-from readmit.workspace.auditing import audit
-from readmit.workspace.proving import signed_head
+from readmit.records.error_types import ExposureError, ReadmitError, StoreError, TamperedError, UnknownError
 from tests.crash.team import prepare, verify
 from tests.scene import START, Scene, untriggered
 
@@ -107,7 +107,7 @@ def test_a_view_of_one_tenant_does_not_open_in_another(tmp_path: Path) -> None:
         own = fill(blue, "same").come_back()
         stored = red.log.audit.decision(stolen.id)
         assert stored is not None
-        sql = blue.log.connection.sql  # type: ignore[attr-defined]
+        sql = blue.log.connection.sql
         with untriggered(sql):
             sql.execute("UPDATE decision SET envelope = ? WHERE return_id = ?", (stored.envelope, own.id))
         with pytest.raises(ReadmitError) as caught:
@@ -237,7 +237,7 @@ def test_a_schema_of_another_version_is_refused_and_left_as_it_is(version: int, 
 FULL = """
 import resource, signal, sys
 from readmit import Workspace
-from readmit.records.errors import StoreError
+from readmit.records.error_types import StoreError
 team = Workspace.open(sys.argv[1])
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 room = int(sys.argv[2])

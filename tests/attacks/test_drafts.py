@@ -11,9 +11,9 @@ import pytest
 
 from readmit import Policy, Workspace
 from readmit.inference import Inference
+from readmit.models.protocols import Reply, Usage
 from readmit.models.stages.extract import Turn
-from readmit.ports.models import Reply, Usage
-from readmit.records.errors import NotAllowedError, RecordError
+from readmit.records.error_types import NotAllowedError, RecordError
 from readmit.records.items import Drafted, Receipt
 from readmit.records.policy import AUTHOR
 from readmit.records.reasons import Reason
@@ -22,8 +22,8 @@ from tests.scene import Scene
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.ports.models import Ask
-    from readmit.workspace.returns import Return
+    from readmit.models.protocols import Ask
+    from readmit.workspace.return_handle import Return
 
 TURNS = (
     Turn("user", "Hi there! Thanks for the help with the garden. I pay Carol 500 EUR on May 4th, 2026."),

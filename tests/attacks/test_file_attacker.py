@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from readmit import Workspace
-from readmit.log import kept
+from readmit.diagnosis.verification.audit_check import audit
+from readmit.diagnosis.verification.log_verifier import LogVerifier
+from readmit.log import kept_events as kept
 from readmit.log.engines.sqlite import SqliteConnection
 from readmit.log.engines.sqlite_schema import MASK
 from readmit.log.event_rows import EventRows
-from readmit.log.log import SqlLog
-from readmit.records.drafts import draft
-from readmit.records.errors import ReadmitError, TamperedError
-from readmit.records.events import EventKind, Overrule, Revoke
+from readmit.log.log import Log
+from readmit.records.acts.draft import draft
+from readmit.records.acts.event import EventKind, Overrule, Revoke
+from readmit.records.error_types import ReadmitError, TamperedError
 from readmit.records.items import Fact, Scope
 from readmit.records.reasons import Reason
-from readmit.trust.keys import FileRing, MemoryRing
+from readmit.trust.head_sealer import LogSealer
 from readmit.trust.pin import MemoryPin
-from readmit.trust.trust import trust
-from readmit.workspace.auditing import audit
-from readmit.workspace.sealing import LogSealer
-from readmit.workspace.verifying import LogVerifier
+from readmit.trust.private_keys import FileRing, MemoryRing
+from readmit.trust.trusted_keys import trust
 from tests.attacks.forger import recompute
 from tests.attacks.victim import NAME, OPENED, Seen, attempt, build, tampered
 from tests.keys import keys_of
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from readmit.ports.sealer import Extension
-    from readmit.ports.signer import Signer
-    from readmit.records.drafts import Draft
-    from readmit.records.events import KeyChange
-    from readmit.records.tree import TreeHead
+    from readmit.records.acts.draft import Draft
+    from readmit.records.acts.event import KeyChange
+    from readmit.trust.merkle import TreeHead
+    from readmit.trust.sealer import Extension
+    from readmit.trust.signer import Signer
     from tests.attacks.victim import Victim
 
 
@@ -59,7 +59,7 @@ def victim(original: Victim, tmp_path: Path) -> Victim:
 def append(victim: Victim, *drafts: Draft, sealed: bool = False) -> None:
     """Append with the library's own code, unsigned or under a key of the attacker's own."""
     with closing(SqliteConnection(victim.file)) as connection:
-        log = SqlLog(connection, "default")
+        log = Log(connection, "default")
         ring = MemoryRing()
         if sealed:
             ring.generate()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.workspace.auditing import audit
+from readmit.diagnosis.verification.audit_check import audit
 from tests.attacks.tampering import Edit, changed, outcome
 from tests.attacks.victim import attempt, build, tables, tampered
 

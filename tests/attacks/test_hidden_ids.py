@@ -16,9 +16,9 @@ from click.testing import CliRunner
 from readmit import Workspace
 from readmit.cli import main
 from readmit.errors import ConflictError, NotAllowedError, RateError, RecordError, UnknownError
+from readmit.records.acts.event import EventKind, Link, Supersede
 from readmit.records.canonical import digest
-from readmit.records.events import EventKind, Link, Supersede
-from readmit.records.own_ids import own_space
+from readmit.records.identity import own_space
 from readmit.records.verdicts import Answer, Pair, Verdict
 from tests.scene import HOUR, START, Scene
 

@@ -12,14 +12,14 @@ import pytest
 
 from readmit import Workspace
 from readmit.cli.references import resolve
+from readmit.diagnosis.verification.audit_check import audit
 from readmit.log.engines.sqlite_schema import TABLES
 from readmit.memory import Memory
 from readmit.pages.gather_slot import slot_values
+from readmit.presence.lease import Sweeper
 from readmit.records.canonical import digest_of
-from readmit.records.errors import ConflictError, RateError, ReadmitError, TamperedError, UnknownError
+from readmit.records.error_types import ConflictError, RateError, ReadmitError, TamperedError, UnknownError
 from readmit.records.reasons import Reason, State
-from readmit.workspace.auditing import audit
-from readmit.workspace.leasing import Sweeper
 from tests.scene import Scene
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def rows_of(scene: Scene, table: str, where: str, *values: Any) -> list[Any]:
-    sql: Any = scene.team.log.connection.sql  # type: ignore[attr-defined]
+    sql: Any = scene.team.log.connection.sql
     with scene.team.log.reading():
         found: list[Any] = sql.execute(f"SELECT * FROM {table} WHERE {where}", values).fetchall()  # noqa: S608
     return found

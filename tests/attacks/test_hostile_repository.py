@@ -163,7 +163,7 @@ def test_the_error_is_an_object_with_json(project: Project) -> None:
 def test_what_a_verifier_is_asked_about_is_read_within_the_same_limits(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from readmit.check import checking
+    from readmit.check import statement_checks as checking
 
     def outside(*_: object) -> None:
         raise AssertionError("the memory files are read in this process, which has no limits")

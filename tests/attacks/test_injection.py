@@ -17,9 +17,9 @@ import pytest
 
 from readmit import Workspace
 from readmit.models.fence import visible_text
+from readmit.models.protocols import Failure
 from readmit.models.stages import answer, extract, imply, plan, scan
 from readmit.models.stages.verify import PairCase, Verifier
-from readmit.ports.models import Failure
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Answer, Pair, Ruling, Verdict, ruling
@@ -30,7 +30,7 @@ from tests.models.stages.said import judged as score
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from readmit.ports.models import Ask, Model
+    from readmit.models.protocols import Ask, Model
 
 NOW = datetime(2025, 5, 1, 12, tzinfo=UTC)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Reason, Workspace
-from readmit.log.audience import ANY
-from readmit.log.kept import KeptLists
+from readmit.log.indexes.audience import ANY
+from readmit.log.kept_events import KeptLists
 from readmit.records.canonical import canonical, digest_of
-from readmit.records.errors import TamperedError
+from readmit.records.error_types import TamperedError
 from tests.scene import Scene
 from tests.workspace.test_polling import steps
 

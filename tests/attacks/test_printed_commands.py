@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.records.errors import NotAllowedError
+from readmit.records.error_types import NotAllowedError
 from readmit.records.items import Drafted
-from readmit.trust.keys import LocalSigner
-from readmit.workspace.remedies import act, come_back, confirm, depart, link, overrule, write
+from readmit.records.remedies import act, come_back, confirm, depart, link, overrule, write
+from readmit.trust.private_keys import LocalSigner
 from tests.cli.run import paste
 from tests.scene import Scene
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from readmit.workspace.remedies import Remedy
+    from readmit.records.remedies import Remedy
 
 IDS = ["--as-owner", "-x", "--", "-", "--help", "--db=other.db", "-;touch$IFS.x"]
 

@@ -19,7 +19,7 @@ import pytest
 
 from readmit import Workspace
 from readmit.records.canonical import digest_of
-from readmit.records.errors import ProbeError
+from readmit.records.error_types import ProbeError
 from readmit.records.probes import CommandProbe, FileProbe, Finding, GitProbe, HttpProbe, SqlProbe
 from readmit.sources import Looker, LookLimits, files
 from tests.postgres import ROLE
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from http.server import BaseHTTPRequestHandler
     from pathlib import Path
 
-    from readmit.ports.prober import ProbeResult
     from readmit.records.probes import Probe
+    from readmit.sources.prober import ProbeResult
     from tests.postgres import Server
 
 D = digest_of(b"captured")

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
+from readmit.diagnosis.verification.head_proofs import verifier_key, witnessed_head
+from readmit.diagnosis.verification.log_verifier import LogVerifier
 from readmit.log.key_folder import KeyFolder
 from readmit.log.location import is_url
-from readmit.records.errors import AuditError, SealError, StoreError, TamperedError
-from readmit.workspace.proving import verifier_key, witnessed_head
-from readmit.workspace.verifying import LogVerifier
+from readmit.records.error_types import AuditError, SealError, StoreError, TamperedError
 from tests.cli.run import run, said
 from tests.keys import id_of, keys_of
 from tests.trust.witness.logs import running

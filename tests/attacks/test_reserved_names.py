@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit.memory import Memory
-from readmit.records.errors import NotAllowedError, RecordError, ScenarioError
-from readmit.records.events import EventKind, Revoke
+from readmit.records.acts.event import EventKind, Revoke
+from readmit.records.error_types import NotAllowedError, RecordError, ScenarioError
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.scenario.document import read

@@ -10,9 +10,9 @@ import pytest
 
 from readmit import AsyncWorkspace
 from readmit.errors import LeaseError, NotAllowedError, QuarantineError, RecordError
-from readmit.records.events import EventKind
-from readmit.trust.keys import LocalSigner
-from readmit.workspace.leasing import Sweeper
+from readmit.presence.lease import Sweeper
+from readmit.records.acts.event import EventKind
+from readmit.trust.private_keys import LocalSigner
 from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:

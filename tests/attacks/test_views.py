@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit import Reason, Return, Workspace
+from readmit.diagnosis.verification.audit_check import audit
 from readmit.records.canonical import canonical, decode
 from readmit.records.decisions import Envelope
-from readmit.records.errors import ExposureError, NotAllowedError, SealError, TamperedError
+from readmit.records.error_types import ExposureError, NotAllowedError, SealError, TamperedError
+from readmit.returning.expose import Asker, expose
 from readmit.trust.statement import seal_view
-from readmit.workspace.auditing import audit
-from readmit.workspace.exposing import Asker, expose
 from tests.keys import keys_of
 from tests.scene import HOUR, START, Scene
 

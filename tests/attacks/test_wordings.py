@@ -13,8 +13,8 @@ import pytest
 
 from readmit import Workspace
 from readmit.inference import Inference
+from readmit.models.protocols import Reply, Usage
 from readmit.models.stages.extract import Turn
-from readmit.ports.models import Reply, Usage
 from readmit.text.carried import carried, worded
 from readmit.text.tokens import tokens
 from tests.attacks.wordings import (
@@ -31,7 +31,7 @@ from tests.attacks.wordings import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from readmit.ports.models import Ask
+    from readmit.models.protocols import Ask
 
 
 @dataclass

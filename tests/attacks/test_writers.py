@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit.records.drafts import draft
-from readmit.records.errors import ConflictError, NotAllowedError, RateError, RecordError, SealError, TamperedError
-from readmit.records.events import (
+from readmit.records.acts.draft import draft
+from readmit.records.acts.event import (
     Checkpoint,
     Dispute,
     EventKind,
@@ -24,23 +23,24 @@ from readmit.records.events import (
     Settle,
     Supersede,
 )
+from readmit.records.acts.held_back import HeldBack, Wait
+from readmit.records.acts.writer_keys import WriterKey
+from readmit.records.error_types import ConflictError, NotAllowedError, RateError, RecordError, SealError, TamperedError
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Fact, Interval, Receipt, Scope
 from readmit.records.policy import AUTHOR, Policy
 from readmit.records.reasons import DutyState, Reason
-from readmit.records.waiting import HeldBack, Wait
-from readmit.records.writer_keys import WriterKey
-from readmit.trust.keys import LocalSigner
-from readmit.trust.writers import Authority
+from readmit.state.authority import authority, domain_of
+from readmit.trust.private_keys import LocalSigner
+from readmit.trust.writer_signatures import Authority
 from readmit.workspace.async_workspace import AsyncWorkspace
-from readmit.workspace.signatures import authority, domain_of
 from tests.scene import START, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from readmit.records.drafts import Draft
-    from readmit.workspace.returns import Return
+    from readmit.records.acts.draft import Draft
+    from readmit.workspace.return_handle import Return
     from readmit.workspace.workspace import Workspace
 
 NAMES = ("owner", "bob", "ann", "boss")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Bundle, Reason, Return, Workspace
-from readmit.records.errors import NotAllowedError, QuarantineError, RateError, ReadmitError
-from readmit.records.events import EventKind
+from readmit.records.acts.event import EventKind
+from readmit.records.error_types import NotAllowedError, QuarantineError, RateError, ReadmitError
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Fact, Receipt, Scope
 from readmit.records.verdicts import Answer, Pair, Verdict
@@ -115,8 +115,8 @@ def test_what_the_cycle_writes_nobody_else_writes() -> None:
     scene = Scene()
     scene.covered()
     outcome = scene.away()
-    from readmit.records.deliveries import Acknowledge, Exposed
-    from readmit.records.events import KeyChange
+    from readmit.records.acts.deliveries import Acknowledge, Exposed
+    from readmit.records.acts.event import KeyChange
 
     for kind, payload in (
         (EventKind.EXPOSE, Exposed(return_id=outcome.id, instance="i", agent="3:anntrip")),

@@ -12,19 +12,19 @@ from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest import mock
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from readmit import Policy, Return, Workspace
+from readmit.diagnosis.verification.audit_check import audit
 from readmit.log.key_folder import KeyFolder, places_of
 from readmit.memory import Memory
 from readmit.records.canonical import canonical
-from readmit.records.errors import ReadmitError
+from readmit.records.error_types import ReadmitError
 from readmit.records.verdicts import Answer, Pair, Verdict
-from readmit.workspace.auditing import audit
 from tests.keys import id_of
 from tests.scene import START, Clock, untriggered
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from readmit.log.log import SqlLog
     from readmit.records.identity import Identity
 
 NAME = "team.db"
@@ -223,7 +222,7 @@ def replay(victim: Victim) -> str:
 def verify(victim: Victim) -> str:
     """An operator checks everything."""
     with victim.open() as team:
-        log = cast("SqlLog", team.log)
+        log = team.log
         # Building every index anew takes longer, and is only needed for what the rest does not find.
         if problems := audit(log).problems or audit(log, full=True).problems:
             raise BlockedError("; ".join(problems))

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from readmit.diagnosis.verification.audit_check import audit
+from readmit.diagnosis.verification.head_proofs import signed_head
+from readmit.diagnosis.verification.log_verifier import LogVerifier
 from readmit.scenario import document as scenario
 from readmit.scenario.play import played
-from readmit.workspace.auditing import audit
-from readmit.workspace.proving import signed_head
-from readmit.workspace.verifying import LogVerifier
 from readmit.workspace.workspace import Workspace
 from tests.inference.world import SHOES, Ruled, away, foresee, hear, home
 from tests.keys import keys_of
@@ -26,7 +26,7 @@ from tests.scene import Scene, untriggered
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from readmit.workspace.auditing import AuditReport
+    from readmit.diagnosis.verification.audit_check import AuditReport
 
 NAME = "family-trip"
 

@@ -24,14 +24,14 @@ from prov.model import (
     ProvUsage,
 )
 
+from readmit.diagnosis.export import json_lines, prov_document
+from readmit.records.acts.event import EventKind
 from readmit.records.canonical import canonical
 from readmit.records.decisions import Returned
-from readmit.records.errors import UnknownError
-from readmit.records.events import EventKind
-from readmit.records.tree import tree_hash
+from readmit.records.error_types import UnknownError
 from readmit.scenario import document as scenario
 from readmit.scenario.play import played
-from readmit.workspace.export import json_lines, prov_document
+from readmit.trust.merkle import tree_hash
 from tests.audit.prov_order import violations
 from tests.board import Team
 from tests.conftest import examples
@@ -283,7 +283,7 @@ def test_the_oldest_prov_that_the_extra_allows_is_enough_by_itself(tmp_path: Pat
     program = """
 from readmit.scenario import document
 from readmit.scenario.play import played
-from readmit.workspace.export import prov_document
+from readmit.diagnosis.export import prov_document
 with played(document.shipped("travel")) as done:
     print(prov_document(done.workspace.log).serialize(format="json"))
 """
@@ -340,7 +340,7 @@ def test_odd_names_survive() -> None:
 def test_without_the_library_it_says_what_to_install(trip: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    from readmit.records.errors import ReadmitError
+    from readmit.records.error_types import ReadmitError
 
     monkeypatch.setitem(sys.modules, "prov.model", None)
     with pytest.raises(ReadmitError, match=r"pip install 'readmit\[prov\]'"):

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.log.indexes import INDEXES
+from readmit.diagnosis.verification.audit_check import audit
+from readmit.log.indexes.index_rows import INDEXES
 from readmit.records.policy import Policy
-from readmit.workspace.auditing import audit
 from tests.scene import HOUR, Scene, indexed
 
 if TYPE_CHECKING:
-    from readmit.log.log_check import Reached
-    from readmit.workspace.observing import ObservationEntry
+    from readmit.log.tree.log_check import Reached
+    from readmit.writing.observation_draft import ObservationEntry
 
 
 def busy() -> Scene:

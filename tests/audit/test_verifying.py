@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.records.errors import SealError, StoreError, TamperedError
-from readmit.workspace.proving import signed_head
-from readmit.workspace.verifying import LogVerifier
+from readmit.diagnosis.verification.head_proofs import signed_head
+from readmit.diagnosis.verification.log_verifier import LogVerifier
+from readmit.records.error_types import SealError, StoreError, TamperedError
 from readmit.workspace.workspace import Workspace
 from tests.keys import keys_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from readmit.workspace.auditing import AuditReport
+    from readmit.diagnosis.verification.audit_check import AuditReport
 
 NAME = "default"
 NOBODY = 65_534

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.backends.mem0 import Mem0
+from readmit.backends.adapters.mem0 import Mem0
 from readmit.backends.scopedmem import ScopedMem
 from readmit.models.embedders import Lexical
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from readmit.models.embedders import Lexical
-from readmit.ports.models import Failure, Fault, Reply, Usage
-from readmit.records.errors import BackendError, PendingAnswers
+from readmit.models.protocols import Failure, Fault, Reply, Usage
+from readmit.records.error_types import BackendError, PendingAnswers
 from readmit_bench.checkpoints import checkpoint as checkpoint_of
 from readmit_bench.datasets.memora import read_memora
 from readmit_bench.methods import admitted
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from readmit.ports.models import Ask
+    from readmit.models.protocols import Ask
     from readmit_bench.episodes import Checkpoint
     from readmit_bench.methods.stores import Store
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readmit.backends.admission import Ground, admissible, items_of, standing, text_digest
-from readmit.ports.backend import Binding, Entry, Precision
+from readmit.log.ledger import Binding, Entry, Precision
 from readmit.records.reasons import Reason, State
 
 E1, E2 = "1" * 64, "2" * 64

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
-from readmit.backends.binding import BoundBackend, bindings, union
-from readmit.ports.backend import Binding, Change, Entry, Material, Precision, Stored
-from readmit.records.errors import BackendError, StoreError, UnknownError
+from readmit.backends.bound_writes import BoundBackend, bindings, union
+from readmit.backends.port import Change, Material, Stored
+from readmit.log.ledger import Binding, Entry, Precision
+from readmit.records.error_types import BackendError, StoreError, UnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -166,7 +167,7 @@ def test_a_record_that_replaces_one_of_unknown_origin_stays_unknown(team: Worksp
 
 def test_an_import_that_stops_halfway_binds_nothing(team: Workspace) -> None:
     from readmit.backends.admission import text_digest
-    from readmit.backends.binding import Archived
+    from readmit.backends.bound_writes import Archived
 
     one = Entry(record="r", text=text_digest("t"), bindings=bindings(["a"]), by="scout")
     bound = BoundBackend(Reporting(), team.log.sources)  # type: ignore[arg-type]
@@ -177,7 +178,7 @@ def test_an_import_that_stops_halfway_binds_nothing(team: Workspace) -> None:
 
 def test_an_archive_of_another_workspace_is_refused(team: Workspace) -> None:
     from readmit.backends.admission import text_digest
-    from readmit.backends.binding import Archived
+    from readmit.backends.bound_writes import Archived
 
     foreign = Entry(record="r", text=text_digest("t"), bindings=bindings(["elsewhere"]), by="scout")
     bound = BoundBackend(Reporting(), team.log.sources)  # type: ignore[arg-type]

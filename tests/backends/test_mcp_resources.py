@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from readmit.records.errors import GoneError, ProbeError
+from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import Finding
 from readmit.sources import Looker, LookLimits
 

@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 
 from readmit import Workspace
-from readmit.backends.mem0 import Mem0
+from readmit.backends.adapters.mem0 import Mem0
+from readmit.backends.port import Material
+from readmit.log.ledger import Precision
 from readmit.models.embedders import FunctionEmbedder, Lexical
 from readmit.models.endpoint import Endpoint
 from readmit.models.openai_compatible import OpenAICompatible
-from readmit.ports.backend import Material, Precision
-from readmit.ports.models import Failure, Fault, Usage
-from readmit.records.errors import BackendError, ModelError, RecordError
+from readmit.models.protocols import Failure, Fault, Usage
+from readmit.records.error_types import BackendError, ModelError, RecordError
 from readmit.testing import BackendConformance
-from readmit.workspace.memory import Memory
+from readmit.workspace.memory_handle import Memory
 from tests.backends.openers import open_mem0
 from tests.models.scripted import Scripted
 from tests.models.stand_in import StandIn, completion, fails
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from readmit.ports.models import Embedder, Model
+    from readmit.models.protocols import Embedder, Model
     from readmit.testing.journey import Journey
     from tests.models.stand_in import Handler
 
@@ -152,7 +153,7 @@ class TestInferred:
 def test_a_set_is_ranked_alone_as_mem0_ranks_it(
     journey: Journey, opened: Callable[..., Memory], monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    monkeypatch.setattr("readmit.backends.mem0_narrow._FEW", few)
+    monkeypatch.setattr("readmit.backends.adapters.mem0_narrow._FEW", few)
     memory = opened()
     for number in range(30):
         memory.form(f"heron number {number}", sources=[journey.items["valid"]], by="scout", verbatim=True)
@@ -247,7 +248,8 @@ class TestFaults:
     @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
     def test_a_folder_that_another_process_has_open_is_named(self, tmp_path: Path) -> None:
         script = (
-            "import sys; from readmit.backends.mem0 import Mem0; from readmit.models.embedders import Lexical\n"
+            "import sys; from readmit.backends.adapters.mem0 import Mem0\n"
+            "from readmit.models.embedders import Lexical\n"
             "store = Mem0.open(sys.argv[1], 'w', embedder=Lexical()); print('open', flush=True); sys.stdin.read()"
         )
         command = [sys.executable, "-c", script, str(tmp_path / "m")]
@@ -285,7 +287,8 @@ class TestFaults:
 @pytest.mark.backends
 def test_nothing_is_written_to_the_home_directory_and_no_telemetry_is_on(tmp_path: Path) -> None:
     script = (
-        "import sys; from readmit.backends.mem0 import Mem0; from readmit.models.embedders import Lexical\n"
+        "import sys; from readmit.backends.adapters.mem0 import Mem0\n"
+        "from readmit.models.embedders import Lexical\n"
         "store = Mem0.open(sys.argv[1], 'w', embedder=Lexical()); store.close()\n"
         "from mem0.memory import telemetry; assert telemetry.MEM0_TELEMETRY is False"
     )
@@ -300,7 +303,8 @@ def test_nothing_is_written_to_the_home_directory_and_no_telemetry_is_on(tmp_pat
 @pytest.mark.backends
 def test_mem0_imported_with_telemetry_on_is_refused(tmp_path: Path) -> None:
     script = (
-        "import sys, mem0; from readmit.backends.mem0 import Mem0; from readmit.models.embedders import Lexical\n"
+        "import sys, mem0; from readmit.backends.adapters.mem0 import Mem0\n"
+        "from readmit.models.embedders import Lexical\n"
         "Mem0.open(sys.argv[1], 'w', embedder=Lexical())"
     )
     clean = {name: value for name, value in os.environ.items() if not name.startswith("MEM0_")}
@@ -316,7 +320,7 @@ def test_mem0_imported_with_telemetry_on_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_package_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("readmit.backends.opening.find_spec", lambda _: None)
+    monkeypatch.setattr("readmit.backends.open_backend.find_spec", lambda _: None)
     with pytest.raises(BackendError, match=r"mem0 is not installed; run: pip install 'readmit\[mem0\]'"):
         Mem0.open(tmp_path, "w", embedder=Lexical())
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Workspace
-from readmit.backends.mem0 import Mem0
+from readmit.backends.adapters.mem0 import Mem0
+from readmit.backends.port import Material
 from readmit.models.embedders import Lexical
-from readmit.ports.backend import Material
-from readmit.records.errors import BackendError, QuarantineError
+from readmit.records.error_types import BackendError, QuarantineError
 from readmit.records.reasons import Reason
 from readmit.testing.journey import KNOWN, Journey
 from readmit.testing.reachable import texts
-from readmit.workspace.memory import Memory
+from readmit.workspace.memory_handle import Memory
 from tests.backends.test_mem0 import extracted
 from tests.models.scripted import Scripted
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from readmit.ports.models import Model
+    from readmit.models.protocols import Model
 
 pytestmark = [
     pytest.mark.backends,

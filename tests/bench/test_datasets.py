@@ -13,7 +13,7 @@ import pytest
 from tests.bench.data import SMOKE, shared
 
 from readmit.records.canonical import convert
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit_bench.datasets.manbench import CHALLENGER, DEPARTURE, is_eligible, quorum, read_manbench, with_answers
 from readmit_bench.datasets.memora import departure, evidence, read_memora
 from readmit_bench.datasets.memora_files import RawSession, read_fillers

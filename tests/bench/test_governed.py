@@ -11,8 +11,8 @@ import pytest
 from tests.bench.answers_by_file import sections
 
 from readmit.models.embedders import Lexical
+from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
 from readmit.models.stages.plan import Dependency, Duty, Plan
-from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
 from readmit_bench.episodes import Budget, Checkpoint, Row
 from readmit_bench.methods import admitted
 from readmit_bench.methods.governance import ABLATIONS, READMIT, TRACE_PAPER, Governance, Tuning

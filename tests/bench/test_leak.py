@@ -16,7 +16,7 @@ import pytest
 from tests.bench.data import SMOKE
 
 from readmit.records.canonical import canonical, convert
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit_bench.checkpoints import checkpoints
 from readmit_bench.datasets.manbench import read_manbench
 from readmit_bench.datasets.memora import read_memora

@@ -11,8 +11,8 @@ from tests.bench.answers_by_file import sections
 from tests.bench.data import SMOKE, shared
 
 from readmit.models.embedders import Lexical
+from readmit.models.protocols import Ask, Reply, Usage
 from readmit.models.stages.answer import Opinion, choice_named, settled
-from readmit.ports.models import Ask, Reply, Usage
 from readmit_bench.actor_answers import chosen
 from readmit_bench.checkpoints import checkpoint
 from readmit_bench.datasets.manbench import CHALLENGER, DEPARTURE, read_manbench

@@ -13,10 +13,10 @@ import pytest
 from tests.bench.answers_by_file import answer_all
 from tests.bench.data import SMOKE
 
+from readmit.backends.port import Hit
 from readmit.backends.scopedmem import ScopedMem
 from readmit.models.embedders import Lexical
-from readmit.ports.backend import Hit
-from readmit.records.errors import BackendError, ModelError, PendingAnswers
+from readmit.records.error_types import BackendError, ModelError, PendingAnswers
 from readmit_bench import studies
 from readmit_bench.checkpoints import checkpoint as checkpoint_of
 from readmit_bench.datasets.memora import read_memora
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from readmit.ports.backend import Change, Material, Stored
-    from readmit.ports.models import Ask, Failure, Reply
+    from readmit.backends.port import Change, Material, Stored
+    from readmit.models.protocols import Ask, Failure, Reply
     from readmit_bench.episodes import Checkpoint
 
 PAIR = ("ScopedMem/Static", "ScopedMem/readmit")

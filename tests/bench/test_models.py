@@ -14,7 +14,7 @@ from tests.bench.data import SMOKE
 
 from readmit.cli.app import main
 from readmit.cli.status import Status
-from readmit.ports.models import Ask, Failure, Reply, Usage
+from readmit.models.protocols import Ask, Failure, Reply, Usage
 from readmit_bench.checkpoints import checkpoint as checkpoint_of
 from readmit_bench.datasets.stale import read_stale
 from readmit_bench.methods import admitted

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 from tests.bench.reported import plan, stale, written
 
 from readmit.cli.app import main
+from readmit.models.protocols import Ask, Reply, Usage
 from readmit.models.stages.extract import ExtractFrom, Turn, extract
 from readmit.models.usage import StageUsage
-from readmit.ports.models import Ask, Reply, Usage
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit_bench.planning.prices import Price, read_prices
 from readmit_bench.planning.recorded_answers import Recorded
 from readmit_bench.planning.standin import answer_to

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from readmit.text.wording import common_words
+from readmit.text.english import common_words
 from readmit_bench.episodes import GAP, Row
 from readmit_bench.reading import Phrases, excerpt, read, runs
 

@@ -6,7 +6,7 @@ import pytest
 from tests.bench.data import shared
 from tests.bench.viewing import make_views, score_manbench_views
 
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit.records.reasons import Reason
 from readmit_bench.datasets.manbench import CHALLENGER, DEPARTURE, read_manbench
 from readmit_bench.episodes import Budget, Checkpoint, Row, View

@@ -15,7 +15,7 @@ from tests.bench.data import SMOKE
 from tests.bench.reported import manbench, plan, stale, written
 
 from readmit.models.usage import StageUsage
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit_bench.episodes import Finding, View
 from readmit_bench.reporting.canvas import LARGEST, SMALLEST, STEP, canvas, sizes
 from readmit_bench.reporting.escaping import in_markdown

@@ -11,8 +11,8 @@ from tests.bench.data import SMOKE
 from tests.bench.reported import plan
 
 from readmit.models.chat import Dialect, request_body
-from readmit.ports.models import Ask, Reply, Usage
-from readmit.records.errors import RecordError
+from readmit.models.protocols import Ask, Reply, Usage
+from readmit.records.error_types import RecordError
 from readmit_bench.reporting.provenance import what_was_run
 from readmit_bench.results import ANSWERS, AnswerStore
 from readmit_bench.running import RunOrder, plan_of, run, status

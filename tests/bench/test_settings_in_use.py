@@ -14,7 +14,7 @@ from tests.bench.answers_by_file import plain, sections
 from tests.bench.data import SMOKE
 
 from readmit.models.embedders import Lexical
-from readmit.ports.models import Ask, Failure, Reply, Usage
+from readmit.models.protocols import Ask, Failure, Reply, Usage
 from readmit_bench.active_agents import play
 from readmit_bench.episode_runs import Roles, attempt, method_named, scored
 from readmit_bench.episodes import Case

@@ -12,7 +12,7 @@ from tests.bench.answers_by_file import plain, sections
 from tests.bench.data import SMOKE
 
 from readmit.models.embedders import Lexical
-from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
+from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
 from readmit.records.canonical import canonical
 from readmit_bench.checkpoints import work_state
 from readmit_bench.datasets.memora import read_memora

@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from readmit.check.checking import check, read_memories
+from readmit.check.statement_checks import check, read_memories
 from tests.conftest import ROOT
 
 Name = tuple[str, str, int, str]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
-from readmit.check.checking import check, read_memories
+from readmit.check.statement_checks import check, read_memories
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from readmit.check.values import CheckReport
+    from readmit.check.check_values import CheckReport
 
 CART = """
 class Cart:

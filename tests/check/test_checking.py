@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.check.checking import check, memory_files, read_memories
-from readmit.records.errors import RecordError
+from readmit.check.statement_checks import check, memory_files, read_memories
+from readmit.records.error_types import RecordError
 
 from .project import Project, found, unchecked
 

@@ -233,8 +233,8 @@ def test_a_decision_says_whether_implicit_changes_were_looked_for(team: str) -> 
 
 
 def test_an_examination_is_described_in_words() -> None:
+    from readmit.diagnosis.history import looked_in_words
     from readmit.records.decisions import CoverageReport, Decision, Examination
-    from readmit.workspace.history import looked_in_words
 
     nothing = CoverageReport(obligations=0, covered=0, critical=0, critical_covered=0)
     examined = Examination(verifier="friend", until=7, unexamined=1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from readmit.workspace import history
+from readmit.diagnosis import history
 from tests.cli.run import WHO, run, said, script
 from tests.keys import keys_of
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.text.wording import counted
+from readmit.text.english import counted
 from tests.cli.run import SCRIPT, SOURCES, folders, run
 
 if TYPE_CHECKING:

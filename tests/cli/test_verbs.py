@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.records.kinds import KINDS
+from readmit.records.acts.kinds import KINDS
 from tests.cli.run import WHO, run, said
 
 if TYPE_CHECKING:
-    from readmit.records.kinds import DeclaredKind
+    from readmit.records.acts.kinds import DeclaredKind
 
 WRITTEN = [kind for kind in KINDS.values() if kind.wording is not None]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from readmit.trust.keys import public_pem
 from readmit.trust.notes import cosign
+from readmit.trust.private_keys import public_pem
 from tests.cli.run import run, said
 from tests.trust.test_proofs import KEY, ORIGIN, OTHER, PROOF, WITNESS, WORLD
 from tests.trust.world import SIGNER

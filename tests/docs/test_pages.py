@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.records.kinds import KINDS
+from readmit.records.acts.kinds import KINDS
 from tests.conftest import ROOT
 from tests.docs.runner import run
 

@@ -69,7 +69,7 @@ def test_pages_and_examples_import_only_what_is_public(source: str) -> None:
         ("from readmit import Workspace", []),
         ("from readmit.memory import Memory", []),
         ("import readmit", []),
-        ("from readmit.workspace.memory import Memory", ["readmit.workspace.memory.Memory"]),
+        ("from readmit.workspace.memory_handle import Memory", ["readmit.workspace.memory_handle.Memory"]),
         ("from readmit.memory import Ground", ["readmit.memory.Ground"]),
         ("import readmit.rules.cycle", ["readmit.rules.cycle"]),
     ],
@@ -102,7 +102,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
 def test_importing_a_public_package_loads_no_provider_and_no_store() -> None:
     code = (
         "import sys, readmit.models, readmit.backends, readmit.testing; "
-        "print(*[name for name in sys.modules if name.startswith(('readmit.models.', 'readmit.backends.mem0', "
+        "print(*[name for name in sys.modules if name.startswith(('readmit.models.', 'readmit.backends.adapters.mem0', "
         "'readmit.backends.langgraph', 'readmit.testing.', 'pytest'))])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -11,8 +11,8 @@ from readmit.inference import Inference, Settings
 from readmit.models.batch import Batch, batch_status, check_batch, waiting
 from readmit.models.chat import response_body
 from readmit.models.embedders import Lexical
-from readmit.ports.models import Ask, Reply
-from readmit.records.errors import PendingAnswers
+from readmit.models.protocols import Ask, Reply
+from readmit.records.error_types import PendingAnswers
 from tests.inference.world import NEAR, SHIFT, SHOES, Ruled, away, hear, home, states
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import pytest
 
 from readmit import Reason, Workspace
 from readmit.models.embedders import Lexical
-from readmit.ports.models import Fault
+from readmit.models.protocols import Fault
+from readmit.records.acts.event import EventKind
 from readmit.records.decisions import Examination
-from readmit.records.errors import NotAllowedError, RecordError, UnknownError
-from readmit.records.events import EventKind
+from readmit.records.error_types import NotAllowedError, RecordError, UnknownError
 from readmit.records.policy import AUTHOR
 from readmit.records.verdicts import Answer, Examine, Verdict
 from tests.inference.world import SHIFT, SHOES, STRUCTURE, Ruled, away, foresee, hear, home

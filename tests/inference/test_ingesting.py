@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.inference import Inference
-from readmit.inference.deriving import PREMISES, maker, source_of
+from readmit.inference.derive import PREMISES, maker, source_of
 from readmit.models.embedders import Lexical
+from readmit.models.protocols import Fault
 from readmit.models.stages.extract import PROMPT, Turn
-from readmit.ports.models import Fault
-from readmit.records.errors import ModelError
+from readmit.records.error_types import ModelError
 from readmit.records.items import Drafted
 from readmit.workspace.workspace import Workspace
 from tests.inference.world import Clock, Ruled, scored, states, texts_of
 
 if TYPE_CHECKING:
-    from readmit.ports.models import Ask
+    from readmit.models.protocols import Ask
 
 
 def claim(quote: str, statement: str, slot: str, **more: object) -> dict[str, object]:

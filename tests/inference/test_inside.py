@@ -9,14 +9,14 @@ import pytest
 
 from readmit import Policy, Reason, Workspace
 from readmit.inference import Inference, Settings
-from readmit.ports.models import Reply, Usage
+from readmit.models.protocols import Reply, Usage
 from readmit.rules.invalidate.propose import Signal
 from tests.inference.world import texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.ports.models import Ask
+    from readmit.models.protocols import Ask
 
 
 EMPTY = Policy(nothing_owed="empty")

@@ -14,13 +14,13 @@ from readmit.inference import Inference, Prepared, Settings
 from readmit.inference.settings import Budgets
 from readmit.models.batch import Batch, batch_status, waiting
 from readmit.models.embedders import Lexical
+from readmit.models.protocols import Fault
 from readmit.models.stages.extract import Turn
-from readmit.ports.models import Fault
+from readmit.records.acts.event import EventKind, Link
 from readmit.records.canonical import decode, digest
-from readmit.records.errors import ModelError, PendingAnswers
-from readmit.records.events import EventKind, Link
+from readmit.records.error_types import ModelError, PendingAnswers
+from readmit.records.identity import own_id
 from readmit.records.items import Obligation
-from readmit.records.own_ids import own_id
 from readmit.records.policy import AUTHOR, Policy
 from readmit.records.reasons import Reason
 from readmit.workspace.workspace import Workspace
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from readmit.ports.models import Ask
+    from readmit.models.protocols import Ask
     from readmit.workspace.agent import Agent
 
 NEEDS = [

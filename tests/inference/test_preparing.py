@@ -8,10 +8,10 @@ import pytest
 from readmit.inference import Prepared
 from readmit.inference.settings import Budgets
 from readmit.models.embedders import Lexical
-from readmit.ports.models import Fault
+from readmit.models.protocols import Fault
+from readmit.records.acts.event import EventKind
 from readmit.records.canonical import decode
-from readmit.records.errors import ModelError
-from readmit.records.events import EventKind
+from readmit.records.error_types import ModelError
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
 from readmit.rules.invalidate.propose import Signal

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.inference.resolving import Asked
+from readmit.inference.disputes import Asked
+from readmit.models.protocols import Fault
 from readmit.models.stages.answer import Question
-from readmit.ports.models import Fault
-from readmit.records.errors import NotAllowedError
+from readmit.records.error_types import NotAllowedError
 from tests.inference.world import Ruled, away, foresee, hear, home, states, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from readmit.ports.models import Ask, Failure, Reply
+    from readmit.models.protocols import Ask, Failure, Reply
     from readmit.workspace.workspace import Workspace
 
 EARLY = "The shop opens at seven."

@@ -10,9 +10,9 @@ import pytest
 from readmit import Reason, State
 from readmit.inference import Inference
 from readmit.models.embedders import Lexical
-from readmit.records.errors import NotAllowedError, RecordError
-from readmit.records.events import EventKind
-from readmit.records.looks import Resource
+from readmit.records.acts.event import EventKind
+from readmit.records.acts.looks import Resource
+from readmit.records.error_types import NotAllowedError, RecordError
 from readmit.records.verdicts import Verdict
 from tests.board import Team
 from tests.inference.world import Ruled, scored

@@ -8,7 +8,7 @@ import pytest
 from readmit.inference import Settings, settings_from
 from readmit.inference.settings import InferenceModels
 from readmit.models.embedders import Lexical
-from readmit.records.errors import ModelError, RecordError
+from readmit.records.error_types import ModelError, RecordError
 from readmit.rules.invalidate.propose import Signal
 from tests.inference.world import Ruled
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from readmit.inference import Inference, Settings
 from readmit.log.location import MEMORY
 from readmit.models.embedders import Lexical
-from readmit.ports.models import Failure, Fault, Reply, Usage
+from readmit.models.protocols import Failure, Fault, Reply, Usage
 from readmit.records.policy import Policy
 from readmit.rules.invalidate.propose import Signal
 from readmit.workspace.workspace import Workspace
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from readmit.ports.models import Ask
+    from readmit.models.protocols import Ask
     from readmit.workspace.agent import Agent
 
 ASLEEP = "I am consistently asleep by 10:30 p.m. and want a screen-free routine that ends then."

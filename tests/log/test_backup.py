@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import AsyncWorkspace, Workspace
-from readmit.records.errors import ExposureError, StoreError, TamperedError
+from readmit.diagnosis.verification.restore import restore
+from readmit.records.error_types import ExposureError, StoreError, TamperedError
 from readmit.records.reasons import Reason
-from readmit.workspace.restoring import restore
 from tests.crash.team import prepare, usable, verify
 from tests.keys import id_of, keys_of
 

@@ -13,19 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit import Workspace
+from readmit.diagnosis.verification.audit_check import audit
 from readmit.log.engines.sqlite import SqliteConnection
-from readmit.log.indexes import INDEXES
+from readmit.log.indexes.index_rows import INDEXES
 from readmit.log.location import is_url
-from readmit.log.log import SqlLog
+from readmit.log.log import Log
 from readmit.log.log_end import written
+from readmit.records.acts.draft import draft
+from readmit.records.acts.event import EventKind
 from readmit.records.base import utc
-from readmit.records.drafts import draft
-from readmit.records.errors import ConflictError, NotAllowedError, ReadmitError, RecordError, StoreError
-from readmit.records.events import EventKind
+from readmit.records.error_types import ConflictError, NotAllowedError, ReadmitError, RecordError, StoreError
 from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Fact, Scope
-from readmit.workspace.auditing import audit
 from tests.crash.team import verify
 from tests.scene import HOUR, START, indexed
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from readmit.records.drafts import Draft
+    from readmit.records.acts.draft import Draft
 
 ANN = Identity(workspace="default", principal="ann", role="planner", task="trip")
 
@@ -180,12 +180,12 @@ calls = st.lists(
 )
 
 
-def stored(log: SqlLog) -> dict[str, list[Any]]:
+def stored(log: Log) -> dict[str, list[Any]]:
     rows = {index: list(indexed(log, index)) for index in INDEXES}
     return rows | {"event": list(log.tail()), "end": [log.head, log.learnt]}
 
 
-def append_all(log: SqlLog, entries: list[Draft], *, undone: bool) -> list[object]:
+def append_all(log: Log, entries: list[Draft], *, undone: bool) -> list[object]:
     outcomes: list[object] = []
     with suppress(KeyError), log.atomic():
         outcomes = [attempt(log, one) for one in entries]
@@ -195,7 +195,7 @@ def append_all(log: SqlLog, entries: list[Draft], *, undone: bool) -> list[objec
     return outcomes
 
 
-def attempt(log: SqlLog, entry: Draft) -> object:
+def attempt(log: Log, entry: Draft) -> object:
     try:
         return log.append([entry], now=START)
     except ConflictError as error:
@@ -205,10 +205,10 @@ def attempt(log: SqlLog, entry: Draft) -> object:
 @given(calls, st.sampled_from((1, 2, 10_000)))
 @settings(max_examples=150, deadline=None)
 def test_a_batch_is_one_call_after_the_other(made: list[tuple[str, Any]], most: int) -> None:
-    batch, apart = (SqlLog(SqliteConnection(":memory:"), "team") for _ in range(2))
+    batch, apart = (Log(SqliteConnection(":memory:"), "team") for _ in range(2))
     outcomes: list[object] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("readmit.log.gathered._MOST", most)
+        patch.setattr("readmit.log.gathered_observations._MOST", most)
         with batch.atomic():
             for kind, what in made:
                 match kind:

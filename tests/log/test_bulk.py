@@ -11,19 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit import Workspace
-from readmit.log.bulk import ROWS, insert, inserted
+from readmit.log.engines.bulk import ROWS, insert, inserted
 from readmit.log.engines.sqlite import SqliteConnection
-from readmit.log.log import SqlLog
-from readmit.records.drafts import draft
-from readmit.records.errors import ConflictError, NotAllowedError, RecordError
-from readmit.records.events import EventKind
+from readmit.log.log import Log
+from readmit.records.acts.draft import draft
+from readmit.records.acts.event import EventKind
+from readmit.records.error_types import ConflictError, NotAllowedError, RecordError
 from readmit.records.evidence import Evidence
 from readmit.records.items import Fact, Scope
 from tests.scene import START
 
 if TYPE_CHECKING:
-    from readmit.records.drafts import Draft
-    from readmit.workspace.observing import ObservationEntry
+    from readmit.records.acts.draft import Draft
+    from readmit.writing.observation_draft import ObservationEntry
 
 TABLES = ("workspace", "event", "name", "filed", "audience", "about", "slot_item", "slot_reach", "binding")
 
@@ -39,11 +39,11 @@ def item(name: str) -> Draft:
     return draft(EventKind.RECORD, fact, id=name, by="A1", at=START)
 
 
-def fresh() -> SqlLog:
-    return SqlLog(SqliteConnection(":memory:"), "team")
+def fresh() -> Log:
+    return Log(SqliteConnection(":memory:"), "team")
 
 
-def stored(log: SqlLog) -> dict[str, list[tuple[object, ...]]]:
+def stored(log: Log) -> dict[str, list[tuple[object, ...]]]:
     sql = log.connection.sql
     return {table: sorted(sql.execute(f"SELECT * FROM {table}")) for table in TABLES}
 

@@ -15,7 +15,7 @@ import pytest
 from readmit import Workspace
 from readmit.log.engines.sqlite_files import OpenFiles
 from readmit.log.location import names
-from readmit.records.errors import StoreError
+from readmit.records.error_types import StoreError
 from tests.crash.team import prepare, verify
 
 if TYPE_CHECKING:

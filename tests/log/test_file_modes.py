@@ -12,7 +12,7 @@ import pytest
 
 from readmit import Workspace
 from readmit.log.engines.sqlite import SqliteConnection
-from readmit.records.errors import StoreError
+from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

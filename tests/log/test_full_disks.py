@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
-from readmit.records.errors import ReadmitError, SealError, StoreError
+from readmit.diagnosis.verification.audit_check import audit
+from readmit.records.error_types import ReadmitError, SealError, StoreError
 from readmit.trust.watermark import FileWatermark
-from readmit.workspace.auditing import audit
 from tests.crash.team import prepare, verify
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def test_nothing_is_written_after_the_database_undid_a_transaction(tmp_path: Pat
         def work() -> None:
             with team.batch():
                 team.record("one", by="bob")
-                team.log.connection.sql.ahead("ROLLBACK", ())  # type: ignore[attr-defined]
+                team.log.connection.sql.ahead("ROLLBACK", ())
                 with pytest.raises(StoreError, match="undid this transaction"):
                     team.record("two", by="bob")
 

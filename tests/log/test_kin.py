@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from readmit.log.location import open_store
-from readmit.records.drafts import draft
-from readmit.records.events import EventKind
+from readmit.records.acts.draft import draft
+from readmit.records.acts.event import EventKind
 from readmit.records.items import Fact, Frontier, Item, Obligation, RoleConstraint, Scope
 from tests.scene import START, indexed
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from readmit.log.log import SqlLog
+    from readmit.log.log import Log
 
 SAID: dict[str, Any] = {"text": "The hotel is bookéd.", "by": "bob", "depends_on": ("a", "b")}
 WHERE: dict[str, Any] = {"roles": ("booker", "buyer"), "task": "trip"}
 
 
 @pytest.fixture
-def log(place: Path | str) -> Iterator[SqlLog]:
+def log(place: Path | str) -> Iterator[Log]:
     opened = open_store(place, "team").log
     yield opened
     opened.close()
@@ -34,7 +34,7 @@ def scope(**fields: Any) -> Scope:
     return Scope(workspace="team", **{**WHERE, **fields})
 
 
-def add(log: SqlLog, *items: Item) -> None:
+def add(log: Log, *items: Item) -> None:
     kinds = {Obligation: EventKind.OPEN, Frontier: EventKind.MOVE}
     log.append(
         [draft(kinds.get(type(item), EventKind.RECORD), item, id=item.id, by=item.by, at=START) for item in items],
@@ -42,7 +42,7 @@ def add(log: SqlLog, *items: Item) -> None:
     )
 
 
-def kin(log: SqlLog, item: Item, *, until: int = 99, known: frozenset[int] = frozenset()) -> list[str]:
+def kin(log: Log, item: Item, *, until: int = 99, known: frozenset[int] = frozenset()) -> list[str]:
     return [event.id.removeprefix("item:") for event in log.kin([item], until=until, known=known)]
 
 
@@ -69,7 +69,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("case", AGAIN)
-def test_the_same_statement(log: SqlLog, case: str) -> None:
+def test_the_same_statement(log: Log, case: str) -> None:
     add(log, FIRST, AGAIN[case])
     assert kin(log, FIRST) == kin(log, AGAIN[case]) == ["m", "n"]
     assert kin(log, FIRST, until=1) == ["m"]
@@ -77,19 +77,19 @@ def test_the_same_statement(log: SqlLog, case: str) -> None:
 
 
 @pytest.mark.parametrize("case", OTHERS)
-def test_another_statement(log: SqlLog, case: str) -> None:
+def test_another_statement(log: Log, case: str) -> None:
     add(log, FIRST, DUTY, OTHERS[case])
     assert kin(log, FIRST) == ["m"]
     assert "m" not in kin(log, OTHERS[case])
 
 
-def test_a_private_statement_and_one_for_a_principal_are_two(log: SqlLog) -> None:
+def test_a_private_statement_and_one_for_a_principal_are_two(log: Log) -> None:
     shared = Fact(id="m", scope=scope(principals=("cy",)), **SAID)
     add(log, shared, Fact(id="n", scope=scope(principals=("cy",), visibility="private"), **SAID))
     assert kin(log, shared) == ["m"]
 
 
-def test_frontiers_of_one_obligation_whatever_they_say_and_wherever(log: SqlLog) -> None:
+def test_frontiers_of_one_obligation_whatever_they_say_and_wherever(log: Log) -> None:
     first = Frontier(id="f", text="Half way.", by="bob", scope=scope(), obligation="o")
     add(
         log,
@@ -102,19 +102,19 @@ def test_frontiers_of_one_obligation_whatever_they_say_and_wherever(log: SqlLog)
     assert kin(log, first) == ["f", "g"]
 
 
-def test_duties_and_what_has_a_slot_are_not_filed(log: SqlLog) -> None:
+def test_duties_and_what_has_a_slot_are_not_filed(log: Log) -> None:
     add(log, OTHERS["a slot"])
     assert list(indexed(log, "kin")) == []
     assert kin(log, OTHERS["a slot"]) == []
 
 
-def test_kin_of_more_items_than_one_statement_takes(log: SqlLog) -> None:
+def test_kin_of_more_items_than_one_statement_takes(log: Log) -> None:
     facts = [Fact(id=f"m{number}", scope=scope(), **{**SAID, "text": f"text {number}"}) for number in range(1_300)]
     add(log, *facts)
     assert len(log.kin(facts, until=log.head, known=frozenset({1, 1_300}))) == 1_298
 
 
-def test_each_workspace_has_its_own(place: Path | str, log: SqlLog) -> None:
+def test_each_workspace_has_its_own(place: Path | str, log: Log) -> None:
     other = open_store(place, "other").log
     add(log, FIRST)
     assert kin(other, FIRST) == []

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit.log.location import open_store
+from readmit.records.acts.deliveries import Acknowledge, Exposed
+from readmit.records.acts.draft import draft
+from readmit.records.acts.event import Checkpoint, Event, EventKind, Revoke
 from readmit.records.decisions import Request, Returned
-from readmit.records.deliveries import Acknowledge, Exposed
-from readmit.records.drafts import draft
-from readmit.records.events import Checkpoint, Event, EventKind, Revoke
 from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Fact, Frontier, Obligation, Scope
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from readmit.log.log import SqlLog
-    from readmit.records.drafts import Draft
-    from readmit.records.kinds import DeclaredKind
+    from readmit.log.log import Log
+    from readmit.records.acts.draft import Draft
+    from readmit.records.acts.kinds import DeclaredKind
 
 ANN = Identity(workspace="team", principal="ann", role="planner", task="trip")
 
 
 @pytest.fixture
-def log(place: Path | str) -> Iterator[SqlLog]:
+def log(place: Path | str) -> Iterator[Log]:
     opened = open_store(place, "team").log
     yield opened
     opened.close()
@@ -85,9 +85,7 @@ LEARNINGS = {
 
 @pytest.mark.parametrize("within_batch", [False, True])
 @pytest.mark.parametrize("case", LEARNINGS)
-def test_the_last_moment_that_the_log_has_learnt(
-    place: Path | str, log: SqlLog, case: str, *, within_batch: bool
-) -> None:
+def test_the_last_moment_that_the_log_has_learnt(place: Path | str, log: Log, case: str, *, within_batch: bool) -> None:
     given = LEARNINGS[case]
     wanted = None if given.last is None else START + given.last * HOUR
 
@@ -107,7 +105,7 @@ def test_the_last_moment_that_the_log_has_learnt(
     again.close()
 
 
-def test_the_last_moment_goes_back_with_a_level_that_is_undone(log: SqlLog) -> None:
+def test_the_last_moment_goes_back_with_a_level_that_is_undone(log: Log) -> None:
     def abandoned(now: datetime) -> None:
         with log.atomic():
             log.append([seen("lost")], now=now)
@@ -125,13 +123,13 @@ def test_the_last_moment_goes_back_with_a_level_that_is_undone(log: SqlLog) -> N
     assert log.learnt == START + HOUR
 
 
-def test_what_is_already_known_teaches_nothing(log: SqlLog) -> None:
+def test_what_is_already_known_teaches_nothing(log: Log) -> None:
     log.append([seen("one", id="e")], now=START)
     log.append([seen("one", id="e")], now=START + HOUR)
     assert log.learnt == START
 
 
-def test_each_workspace_has_its_own_last_moment(place: Path | str, log: SqlLog) -> None:
+def test_each_workspace_has_its_own_last_moment(place: Path | str, log: Log) -> None:
     other = open_store(place, "other").log
     log.append([seen("one")], now=START)
     assert (log.learnt, other.learnt) == (START, None)
@@ -181,9 +179,9 @@ ASKED = {
 
 @pytest.mark.parametrize("walk", [0, 99], ids=["searched", "walked"])
 @pytest.mark.parametrize("case", ASKED)
-def test_rivals(log: SqlLog, case: str, walk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rivals(log: Log, case: str, walk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same, whether each slot is searched for or the task's whole index is walked through."""
-    monkeypatch.setattr("readmit.log.slot_lists._WALK", walk)
+    monkeypatch.setattr("readmit.log.indexes.slot_lists._WALK", walk)
     asked = ASKED[case]
     epochs = dict(zip((one.id.removeprefix("item:") for one in ITEMS), log.append(ITEMS, now=START), strict=True))
     known = {epochs[name] for name in asked.known}
@@ -193,8 +191,8 @@ def test_rivals(log: SqlLog, case: str, walk: int, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("walk", [0, 3])
-def test_rivals_in_more_slots_than_one_statement_takes(log: SqlLog, walk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("readmit.log.slot_lists._WALK", walk)
+def test_rivals_in_more_slots_than_one_statement_takes(log: Log, walk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("readmit.log.indexes.slot_lists._WALK", walk)
     count = 1_300
     slots = [f"s{number}" for number in range(count)]
     seen_ = log.append([fact(f"a{number}", slot=slots[number], task="trip") for number in range(count)], now=START)
@@ -204,7 +202,7 @@ def test_rivals_in_more_slots_than_one_statement_takes(log: SqlLog, walk: int, m
     assert [event.id for event in found] == [one.id for one in hidden]
 
 
-def test_what_is_known_is_not_read_again(log: SqlLog, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_known_is_not_read_again(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     epochs = log.append(ITEMS, now=START)
     read: list[Any] = []
     rows = log._rows
@@ -249,7 +247,7 @@ MEANT = {
 
 
 @pytest.mark.parametrize("case", MEANT)
-def test_what_a_name_means(place: Path | str, log: SqlLog, case: str) -> None:
+def test_what_a_name_means(place: Path | str, log: Log, case: str) -> None:
     other = open_store(place, "other").log
     with log.atomic():
         log.append([MEANT[case].entry], now=START)
@@ -287,13 +285,13 @@ OPENED = {
 
 
 @pytest.mark.parametrize("case", OPENED)
-def test_duties_opened_for_others(log: SqlLog, case: str) -> None:
+def test_duties_opened_for_others(log: Log, case: str) -> None:
     log.append([OPENED[case].entry], now=START + HOUR)
     assert log.duties_opened("bob", since=START) == OPENED[case].count
     assert log.duties_opened("bob", since=START + HOUR) == 0, "at that moment is not since"
 
 
-def test_duties_are_counted_from_a_moment_on(log: SqlLog) -> None:
+def test_duties_are_counted_from_a_moment_on(log: Log) -> None:
     for number in range(5):
         log.append([duty(f"o{number}")], now=START + number * HOUR)
         log.append([duty(f"o{number}")], now=START + number * HOUR)
@@ -338,7 +336,7 @@ WROTE = {
 
 
 @pytest.mark.parametrize("case", WROTE)
-def test_whether_somebody_wrote_since(place: Path | str, log: SqlLog, case: str) -> None:
+def test_whether_somebody_wrote_since(place: Path | str, log: Log, case: str) -> None:
     entry, wrote = WROTE[case]
     other = open_store(place, "other").log
     other.append([seen("in another workspace", by="ann")], now=START)
@@ -356,7 +354,7 @@ def test_whether_somebody_wrote_since(place: Path | str, log: SqlLog, case: str)
 # Milestones of the new kinds.
 
 
-def test_an_examination_is_found_by_agent_and_an_acknowledgement_by_name(log: SqlLog) -> None:
+def test_an_examination_is_found_by_agent_and_an_acknowledgement_by_name(log: Log) -> None:
     log.append([by_ann(EventKind.EXAMINE, examine())], now=START)
     named = draft(EventKind.ACKNOWLEDGE, Acknowledge(return_id="r", instance="i"), id="r", by="ann", at=START)
     log.append([named], now=START)
@@ -369,13 +367,13 @@ def test_an_examination_is_found_by_agent_and_an_acknowledgement_by_name(log: Sq
     assert found.payload == Acknowledge(return_id="r", instance="i")
 
 
-def test_a_frontier_gives_its_slot_a_meaning(log: SqlLog) -> None:
+def test_a_frontier_gives_its_slot_a_meaning(log: Log) -> None:
     frontier = Frontier(id="f", text="Half way.", by="bob", scope=scope(), slot="x", obligation="o")
     log.append([duty("o"), draft(EventKind.MOVE, frontier, id="f", by="bob", at=START)], now=START)
     assert log.is_slot("x")
 
 
-def test_names_are_found_by_their_beginning_in_their_own_name_space(log: SqlLog) -> None:
+def test_names_are_found_by_their_beginning_in_their_own_name_space(log: Log) -> None:
     revoked = draft(EventKind.REVOKE, Revoke(target="b"), id="a3", by="bob", at=START)
     log.append([seen("Seen."), fact("a1"), fact("a~2"), fact("a_3"), fact("b"), revoked], now=START)
     digest = seen("Seen.").digest

@@ -10,7 +10,7 @@ import pytest
 
 from readmit.log.engines import sqlite as connection
 from readmit.log.engines.sqlite import SqliteConnection
-from readmit.records.errors import StoreError
+from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from pathlib import Path

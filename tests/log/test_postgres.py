@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Workspace
+from readmit.backends.port import Material
 from readmit.backends.scopedmem import ScopedMem
 from readmit.log.engines import sqlite_schema as schema
+from readmit.log.ledger import Binding, Entry
 from readmit.log.location import names
-from readmit.ports.backend import Binding, Entry, Material
-from readmit.records.errors import SealError, StoreError, TamperedError
+from readmit.records.error_types import SealError, StoreError, TamperedError
 from tests.crash.team import prepare, usable, verify
 from tests.postgres import LONG, PASSWORD, ROLE
 from tests.scene import START, Scene
@@ -300,7 +301,7 @@ def test_the_password_is_in_nothing_that_is_said(url: str, caplog: pytest.LogCap
     scene.covered()
     bundle = scene.away().expose()
     said = [bundle.markdown(), repr(scene.team), repr(scene.team.log), repr(vars(scene.team.log)), repr(Address(url))]
-    said += [repr(vars(scene.team.log.connection)), str(scene.team.log.connection)]  # type: ignore[attr-defined]
+    said += [repr(vars(scene.team.log.connection)), str(scene.team.log.connection)]
     said += [repr(row) for row in scene.team.log.audit.rows()] + [repr(event) for event in scene.team.log.tail()]
 
     def interrupted() -> None:
@@ -400,7 +401,7 @@ def test_an_answer_that_never_came_is_said_to_be_unknown(
 ) -> None:
     """The word to commit was sent, and the connection ended: repeating it with the same id is right either way."""
     with Workspace.open(url, clock=lambda: START) as team:
-        connection: Any = team.log.connection  # type: ignore[attr-defined]
+        connection: Any = team.log.connection
         epoch, send = team.epoch, connection._send
 
         def lose(waiting: list[Any]) -> None:
@@ -427,7 +428,7 @@ def test_an_answer_that_never_came_is_said_to_be_unknown(
 def test_a_statement_that_failed_unnoticed_keeps_the_transaction_from_counting(url: str) -> None:
     with Workspace.open(url, clock=lambda: START) as team:
         epoch = team.epoch
-        sql = team.log.connection.sql  # type: ignore[attr-defined]
+        sql = team.log.connection.sql
 
         def careless() -> None:
             with team.batch():
@@ -481,7 +482,7 @@ def test_a_statement_may_take_its_time_but_not_forever(url: str, monkeypatch: py
     Workspace.open(url).close()
     monkeypatch.setattr("readmit.log.engines.postgres_client.STATEMENT_SECONDS", 3)
     with Workspace.open(url) as team:
-        sql = team.log.connection.sql  # type: ignore[attr-defined]
+        sql = team.log.connection.sql
         with pytest.raises(StoreError, match="a statement took longer than 3 seconds; call again"):
             sql.execute("SELECT pg_sleep(60)")
         assert team.observe("It goes on.", by="bob")
@@ -523,7 +524,7 @@ def test_a_commit_is_on_disk_whatever_the_server_is_set_to(url: str, server: Ser
     server.sql(f"ALTER ROLE {ROLE} SET synchronous_commit TO {asked}")
     try:
         with Workspace.open(url) as team:
-            sql = team.log.connection.sql  # type: ignore[attr-defined]
+            sql = team.log.connection.sql
             assert sql.execute("SELECT current_setting('synchronous_commit')").fetchone() == (kept,)
     finally:
         server.sql(f"ALTER ROLE {ROLE} RESET synchronous_commit")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
+from readmit.diagnosis.verification.log_verifier import LogVerifier
 from readmit.errors import ReadmitError, SealError
-from readmit.records.events import EventKind
-from readmit.workspace.verifying import LogVerifier
+from readmit.records.acts.event import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ def _together(work: Callable[[int], object]) -> list[BaseException | None]:
 
 def _commits(team: Workspace) -> int:
     with team.log.reading():
-        return int(team.log.commits.head().edge.size)  # type: ignore[attr-defined]
+        return int(team.log.commits.head().edge.size)
 
 
 def test_writers_share_commits(place: Path | str) -> None:
@@ -87,20 +87,22 @@ def test_an_error_fails_only_its_own_writer(place: Path | str) -> None:
     assert texts == {f"Observation {number}.{turn}." for number in range(0, THREADS, 2) for turn in range(EACH)}
 
 
-def test_a_commit_that_fails_fails_every_writer_of_it_and_writes_nothing(place: Path | str) -> None:
+def test_a_commit_that_fails_fails_every_writer_of_it_and_writes_nothing(
+    place: Path | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Workspace.open(place) as team:
         team.observe("Before.", by="ann")
-        epoch, sealer = team.epoch, team.log.commits.sealer  # type: ignore[attr-defined]
-        sign = sealer.sign
+        epoch, sealer = team.epoch, team.log.commits.sealer
+        assert sealer is not None
 
         def refuse(*_: object, **__: object) -> bytes:
             raise SealError("the key is out of reach")
 
-        sealer.sign = refuse
-        ended = _together(lambda number: team.observe(f"Lost {number}.", by="ann"))
+        with monkeypatch.context() as patch:
+            patch.setattr(sealer, "sign", refuse)
+            ended = _together(lambda number: team.observe(f"Lost {number}.", by="ann"))
         assert {type(one) for one in ended} == {SealError}
         assert team.epoch == epoch
-        sealer.sign = sign
         assert _together(lambda number: team.observe(f"Kept {number}.", by="ann")) == [None] * THREADS
         assert team.epoch == epoch + THREADS
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readmit import Workspace
-from readmit.log import statemap
-from readmit.log.statemap import EMPTY, StateMap, root_of
+from readmit.log.tree import state_map as statemap
+from readmit.log.tree.state_map import EMPTY, StateMap, root_of
 
 if TYPE_CHECKING:
     import pytest

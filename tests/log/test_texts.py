@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from readmit import Workspace
+from readmit.backends.port import Material
 from readmit.backends.scopedmem import ScopedMem
+from readmit.log.ledger import Binding, Entry
 from readmit.log.location import names
-from readmit.ports.backend import Binding, Entry, Material
-from readmit.records.own_ids import own_id
+from readmit.records.identity import own_id
 from tests.crash.team import verify
 from tests.scene import START
 

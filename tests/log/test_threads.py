@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
+from readmit.diagnosis.verification.audit_check import audit
 from readmit.log.location import is_url
-from readmit.workspace.auditing import audit
 from tests.crash.team import prepare, verify
 from tests.scene import START
 
@@ -143,4 +143,4 @@ def test_a_generator_goes_on_in_another_thread(team: Workspace, place: Path | st
         first = next(events)
         rest = pool.submit(list, events).result(LONG)
     assert [first.epoch, *(event.epoch for event in rest)] == list(range(1, 52))
-    assert team.log.connection.end_of_log is None, is_url(place)  # type: ignore[attr-defined]
+    assert team.log.connection.end_of_log is None, is_url(place)

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readmit.log.engines.sqlite import SqliteConnection
-from readmit.log.log import SqlLog
-from readmit.records.drafts import draft
-from readmit.records.events import EventKind, Revoke
+from readmit.log.log import Log
+from readmit.records.acts.draft import draft
+from readmit.records.acts.event import EventKind, Revoke
+from readmit.records.acts.moments import Void
 from readmit.records.items import Fact, Scope
-from readmit.records.moments import Void
 from tests.scene import START
 
 if TYPE_CHECKING:
-    from readmit.records.drafts import Draft
+    from readmit.records.acts.draft import Draft
 
 HOURS = st.integers(0, 60)
 # Most steps are acts by one writer, so that its totals fill several blocks.
@@ -38,7 +38,7 @@ def test_a_window_counts_what_was_learnt_in_it_and_a_void_dates_back(
     item = Fact(id="m", text="m", by="bob", scope=Scope(workspace="team"))
     counted: dict[str, list[Any]] = {"bob": [], "eve": []}
     with closing(SqliteConnection(":memory:")) as connection:
-        log = SqlLog(connection, "team")
+        log = Log(connection, "team")
         log.append([draft(EventKind.RECORD, item, id="m", by="bob", at=START)], now=START)
         for number, (who, hour) in enumerate(steps, 2):
             now = START + timedelta(hours=hour)
@@ -57,7 +57,7 @@ def test_a_window_counts_what_was_learnt_in_it_and_a_void_dates_back(
 def test_many_acts_in_one_transaction_and_after_it_are_counted_alike() -> None:
     item = Fact(id="m", text="m", by="bob", scope=Scope(workspace="team"))
     with closing(SqliteConnection(":memory:")) as connection:
-        log = SqlLog(connection, "team")
+        log = Log(connection, "team")
         log.append([draft(EventKind.RECORD, item, id="m", by="bob", at=START)], now=START)
         with log.atomic():
             for number in range(100):

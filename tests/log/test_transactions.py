@@ -11,7 +11,7 @@ import pytest
 from readmit import Workspace
 from readmit.log.engines import sqlite
 from readmit.log.location import is_url
-from readmit.records.errors import StoreError
+from readmit.records.error_types import StoreError
 from tests.crash.team import verify
 from tests.scene import START
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from readmit.log.sql import Connection
+    from readmit.log.engines.sql import Connection
 
 
 def opened(place: Path | str) -> Connection:

@@ -15,10 +15,10 @@ import msgspec
 import pytest
 
 from readmit.models.batch import Batch, batch_status, check_batch, waiting
+from readmit.models.protocols import Ask, Failure, Fault, Reply
 from readmit.models.structured import answer, schema_of
 from readmit.models.usage import Metered, TokenLedger, most_tokens
-from readmit.ports.models import Ask, Failure, Fault, Reply
-from readmit.records.errors import ModelError, PendingAnswers
+from readmit.records.error_types import ModelError, PendingAnswers
 from tests.models.stand_in import completion
 
 if TYPE_CHECKING:
@@ -384,8 +384,8 @@ def test_a_request_cut_by_a_crash_is_written_again(tmp_path: Path) -> None:
 WORK = """
 import sys
 from readmit.models.batch import Batch
-from readmit.ports.models import Ask
-from readmit.records.errors import PendingAnswers
+from readmit.models.protocols import Ask
+from readmit.records.error_types import PendingAnswers
 model = Batch(sys.argv[1], "strong")
 print("ready", flush=True)
 for number in range(int(sys.argv[2])):

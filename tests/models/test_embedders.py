@@ -19,7 +19,7 @@ from readmit.models.embedders import (
     open_embedder,
 )
 from readmit.models.endpoint import Endpoint
-from readmit.records.errors import ModelError
+from readmit.records.error_types import ModelError
 from tests.models.stand_in import StandIn, fails, sends
 
 if TYPE_CHECKING:

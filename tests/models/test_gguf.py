@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from readmit.models.gguf import Gguf
-from readmit.models.open import open_model
+from readmit.models.open_model import open_model
+from readmit.models.protocols import Ask, Failure, Fault, Reply
 from readmit.models.recorded import Recorded, Recorder
 from readmit.models.structured import answer, schema_of
 from readmit.models.usage import Metered, TokenLedger
-from readmit.ports.models import Ask, Failure, Fault, Reply
-from readmit.records.errors import ModelError
+from readmit.records.error_types import ModelError
 from readmit.records.verdicts import Answer
 
 if TYPE_CHECKING:

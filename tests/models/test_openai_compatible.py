@@ -12,8 +12,8 @@ import pytest
 
 from readmit.models.endpoint import MAX_RESPONSE_BYTES, Endpoint
 from readmit.models.openai_compatible import OpenAICompatible
-from readmit.ports.models import Ask, Failure, Fault, Reply
-from readmit.records.errors import ModelError
+from readmit.models.protocols import Ask, Failure, Fault, Reply
+from readmit.records.error_types import ModelError
 from tests.models.stand_in import (
     StandIn,
     completion,

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.models.batch import Batch
-from readmit.models.open import open_model
+from readmit.models.open_model import open_model
+from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
 from readmit.models.recorded import Recorded, Recorder
-from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
-from readmit.records.errors import ModelError, PendingAnswers, UnknownError
+from readmit.records.error_types import ModelError, PendingAnswers, UnknownError
 from tests.models.scripted import Scripted, reply
 from tests.models.stand_in import completion
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
 from readmit.models.structured import MAX_CHARS, answer, schema_of
-from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
-from readmit.records.errors import ModelError
+from readmit.records.error_types import ModelError
 from readmit.records.verdicts import Answer
 from tests.models.scripted import Scripted, reply
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
 from readmit.models.usage import Metered, TokenLedger, most_tokens
-from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
-from readmit.records.errors import ModelError, PendingAnswers
+from readmit.records.error_types import ModelError, PendingAnswers
 from tests.models.scripted import Scripted, reply
 
 

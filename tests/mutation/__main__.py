@@ -48,7 +48,7 @@ ROOMS = {
     "recheck": ("src/readmit/rules/readmission/recheck.py", "tests/trust/test_recheck.py"),
     "dsse": ("src/readmit/trust/dsse.py", "tests/trust/test_dsse.py"),
     "statement": ("src/readmit/trust/statement.py", "tests/trust/test_statement.py"),
-    "trust": ("src/readmit/trust/trust.py", "tests/trust/test_trust.py"),
+    "trust": ("src/readmit/trust/trusted_keys.py", "tests/trust/test_trust.py"),
     "view": ("src/readmit/rules/readmission/view.py", "tests/trust/test_view.py"),
 }
 TIMES_AS_LONG = 4

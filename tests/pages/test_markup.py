@@ -9,11 +9,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from readmit.diagnosis.history import newest_return
 from readmit.pages import return_page, slot_page
-from readmit.pages.drawing import premises, standalone, timeline, wrapped
+from readmit.pages.drawings import premises, standalone, timeline, wrapped
 from readmit.pages.gather_return import return_values
 from readmit.pages.markup import element, shown, together
-from readmit.workspace.history import newest_return
 from tests.conftest import ROOT
 from tests.pages import stories
 from tests.scene import START

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from readmit.diagnosis.history import newest_return
 from readmit.pages import return_page
 from readmit.pages.gather_return import return_values
-from readmit.records.errors import UnknownError
+from readmit.records.error_types import UnknownError
 from readmit.records.evidence import Experience
 from readmit.scenario.document import shipped
 from readmit.scenario.play import played
-from readmit.workspace.history import newest_return
 from tests.pages import stories
 from tests.scene import Scene
 
 if TYPE_CHECKING:
-    from readmit.pages.values import Fallen, ReturnPage
+    from readmit.pages.page_values import Fallen, ReturnPage
 
 
 def text_of(html: str) -> str:
@@ -105,7 +105,7 @@ def test_a_return_that_failed_says_that_nothing_was_judged(monkeypatch: pytest.M
     scene = Scene()
     scene.covered()
     scene.depart()
-    monkeypatch.setattr("readmit.workspace.returning.decide", lambda *_: 1 / 0)
+    monkeypatch.setattr("readmit.returning.carry_out.decide", lambda *_: 1 / 0)
     scene.ann().come_back()
     text = text_of(return_page(scene.team))
     assert "Blocked: nothing was judged" in text

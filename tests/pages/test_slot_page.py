@@ -11,7 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from readmit import Policy, State, Workspace
 from readmit.pages import slot_page
 from readmit.pages.gather_slot import MOMENTS, slot_values
-from readmit.records.errors import NotAllowedError, UnknownError
+from readmit.records.error_types import NotAllowedError, UnknownError
 from tests.conftest import examples
 from tests.pages import stories
 from tests.pages.test_return_page import text_of
@@ -19,7 +19,7 @@ from tests.properties.test_life import WHO, Life
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
-    from readmit.pages.values import SlotPage
+    from readmit.pages.page_values import SlotPage
     from tests.simulator import Who
 
 

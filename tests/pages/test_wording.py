@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Policy
+from readmit.diagnosis.history import newest_return
 from readmit.pages.gather_return import return_values
-from readmit.workspace.history import newest_return
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.records.kinds import KINDS, load_declared_elsewhere
+from readmit.records.acts.kinds import KINDS, load_declared_elsewhere
 from tests.conftest import ROOT
 from tests.docs.blocks import blocks_of
 

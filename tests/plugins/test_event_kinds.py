@@ -9,7 +9,7 @@ import pytest
 
 from readmit import Workspace
 from readmit.errors import NotAllowedError, UnknownError
-from readmit.records.kinds import KINDS
+from readmit.records.acts.kinds import KINDS
 from readmit.scenario.document import read, schema
 from readmit.scenario.play import played
 from tests.cli.run import run, said
@@ -105,6 +105,6 @@ def test_the_reference_has_a_row_for_it() -> None:
 def test_a_log_of_a_package_that_is_not_installed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     countersigned("team.db")
     KINDS.pop("countersign")
-    monkeypatch.setattr("readmit.records.kinds.entry_points", lambda group: [])  # noqa: ARG005
+    monkeypatch.setattr("readmit.records.acts.kinds.entry_points", lambda group: [])  # noqa: ARG005
     with Workspace.open("team.db") as team, pytest.raises(UnknownError, match="'countersign'; install the one"):
         list(team.log.tail())

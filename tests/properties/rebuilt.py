@@ -9,20 +9,20 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from readmit.log.bulk import insert
+from readmit.log.engines.bulk import insert
+from readmit.log.engines.sql import PAGE
 from readmit.log.engines.sqlite import SqliteConnection
-from readmit.log.index_touched import draft_of
-from readmit.log.indexes import INDEXES
+from readmit.log.indexes.index_rows import INDEXES
 from readmit.log.ledger import LEDGER
-from readmit.log.log import SqlLog
-from readmit.log.sql import PAGE
-from readmit.text.wording import counted
+from readmit.log.log import Log
+from readmit.log.tree.index_touched import draft_of
+from readmit.text.english import counted
 from tests.scene import indexed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from readmit.records.events import Event
+    from readmit.records.acts.event import Event
 
 _WRITTEN = tuple(f'["{use}",' for use in (LEDGER, "source", "derived"))
 """How keys begin whose values are written by themselves, not with an event."""
@@ -33,7 +33,7 @@ class Rebuilt:
 
     def __init__(self, workspace: str) -> None:
         self._connection = SqliteConnection("")
-        self._log = SqlLog(self._connection, workspace)
+        self._log = Log(self._connection, workspace)
 
     def close(self) -> None:
         self._connection.close()
@@ -45,7 +45,7 @@ class Rebuilt:
                 self._log.append([draft_of(event, self._log)], now=event.learnt)
                 yield event
 
-    def differences(self, stored: SqlLog) -> Iterator[str]:
+    def differences(self, stored: Log) -> Iterator[str]:
         """How the stored rows, the last moment and the signed map differ from what the log implies."""
         if stored.learnt != self._log.learnt:
             yield f"the last moment of the log is stored as {stored.learnt}, but it has learnt up to {self._log.learnt}"
@@ -75,7 +75,7 @@ class Rebuilt:
             insert(sql, f"stored_{index}", page)
 
 
-def _signed(log: SqlLog) -> dict[str, bytes]:
+def _signed(log: Log) -> dict[str, bytes]:
     """The entries of the signed map that follow from the log."""
     with log.reading():
         every = log.commits.beginning_with("")

@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import pytest
 
 from readmit import Policy, Reason, Return, Trouble, Workspace
-from readmit.log.log import SqlLog
+from readmit.log.log import Log
+from readmit.records.acts.event import Checkpoint, Dispute
 from readmit.records.decisions import Request
-from readmit.records.errors import ConflictError, ExposureError, NotAllowedError, RecordError, UnknownError
-from readmit.records.events import Checkpoint, Dispute
+from readmit.records.error_types import ConflictError, ExposureError, NotAllowedError, RecordError, UnknownError
 from readmit.records.evidence import Experience
-from readmit.records.identity import Identity
+from readmit.records.identity import Identity, made_id
 from readmit.records.items import Receipt
-from readmit.records.own_ids import made_id
 from readmit.records.policy import AUTHOR
 from readmit.records.retractions import Retractions
 from readmit.records.snapshot import WorkState
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.rules.capture.fold import fold
 from readmit.rules.cycle import RULES, decide
-from readmit.workspace.loading import snapshot
+from readmit.state.load import snapshot
 from tests.properties import retracting
 from tests.properties.rebuilt import Rebuilt
 from tests.simulator import Deciding, Mark, Rules, Statement, TeamSimulator, Who, state_of
@@ -556,7 +555,7 @@ class Team:
     def check_indexes(self) -> None:
         """The indexes are those that the log comes to."""
         log = self.workspace.log
-        assert isinstance(log, SqlLog)
+        assert isinstance(log, Log)
         with closing(Rebuilt(log.workspace)) as rebuilt:
             assert sum(1 for _ in rebuilt.append(log.tail())) == log.head
             assert list(rebuilt.differences(log)) == []

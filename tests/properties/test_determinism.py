@@ -21,7 +21,7 @@ from readmit.records.items import Fact, Scope
 from tests.records.samples import PAYLOAD_SAMPLES
 
 if TYPE_CHECKING:
-    from readmit.records.kinds import DeclaredKind
+    from readmit.records.acts.kinds import DeclaredKind
 
 # The profile: no floats, integers below 2**53, ASCII keys, any text that UTF-8 can carry.
 # The largest integer that every JSON reader keeps exact.

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit import Workspace
-from readmit.records.errors import ConflictError
-from readmit.records.events import EventKind
+from readmit.records.acts.event import EventKind
+from readmit.records.error_types import ConflictError
 from readmit.records.identity import Identity
 from readmit.records.items import Item
 from tests.conftest import examples

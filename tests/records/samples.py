@@ -6,6 +6,28 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from readmit.records.acts.deliveries import Acknowledge, Exposed
+from readmit.records.acts.event import (
+    Checkpoint,
+    Close,
+    Confirm,
+    Dispute,
+    EventKind,
+    KeyChange,
+    Link,
+    Overrule,
+    Resolve,
+    Revoke,
+    Settle,
+    Supersede,
+    Suspect,
+)
+from readmit.records.acts.held_back import Approve, Decline, HeldBack, Wait
+from readmit.records.acts.leases import Lease
+from readmit.records.acts.looks import Looked, LookResult, Resource
+from readmit.records.acts.moments import Void
+from readmit.records.acts.reassignment import Reassign
+from readmit.records.acts.writer_keys import WriterKey
 from readmit.records.decisions import (
     Cause,
     CoverageReport,
@@ -23,22 +45,6 @@ from readmit.records.decisions import (
     ViewExperience,
     ViewItem,
 )
-from readmit.records.deliveries import Acknowledge, Exposed
-from readmit.records.events import (
-    Checkpoint,
-    Close,
-    Confirm,
-    Dispute,
-    EventKind,
-    KeyChange,
-    Link,
-    Overrule,
-    Resolve,
-    Revoke,
-    Settle,
-    Supersede,
-    Suspect,
-)
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.identity import Identity
 from readmit.records.items import (
@@ -52,19 +58,13 @@ from readmit.records.items import (
     RoleConstraint,
     Scope,
 )
-from readmit.records.leases import Lease
-from readmit.records.looks import Looked, LookResult, Resource
-from readmit.records.moments import Void
 from readmit.records.policy import LookRules, Policy
 from readmit.records.probes import FileProbe, Finding, GitProbe
 from readmit.records.reasons import DutyState, Reason, State
-from readmit.records.roles import Reassign
 from readmit.records.verdicts import Answer, Examine, Pair, Verdict
-from readmit.records.waiting import Approve, Decline, HeldBack, Wait
-from readmit.records.writer_keys import WriterKey
 
 if TYPE_CHECKING:
-    from readmit.records.kinds import DeclaredKind
+    from readmit.records.acts.kinds import DeclaredKind
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 LATER = datetime(2026, 3, 2, 9, 30, 0, 5, tzinfo=UTC)

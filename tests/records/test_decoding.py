@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit import Workspace
+from readmit.records.acts.event import EventKind
+from readmit.records.acts.kinds import KINDS, DeclaredKind
 from readmit.records.base import Record
 from readmit.records.canonical import canonical, checked, convert, decode, decoded
 from readmit.records.decisions import Returned
-from readmit.records.errors import ReadmitError, RecordError
-from readmit.records.events import EventKind
-from readmit.records.kinds import KINDS, DeclaredKind
+from readmit.records.error_types import ReadmitError, RecordError
 from readmit.records.policy import Policy
 from readmit.records.reasons import DutyState
 from tests.records.samples import EARLY, HASH, OTHER_SAMPLES, PAYLOAD_SAMPLES, REQUEST
@@ -236,7 +236,7 @@ def _team() -> Workspace:
 
 
 def _tables(team: Workspace) -> dict[str, int]:
-    sql = team.log.connection.sql  # type: ignore[attr-defined]
+    sql = team.log.connection.sql
     names = [name for (name,) in sql.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
     return {name: sql.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}  # noqa: S608
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from readmit.records.canonical import canonical, decode, digest_of
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit.records.probes import (
     CallableProbe,
     CommandProbe,

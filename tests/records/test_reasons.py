@@ -10,18 +10,18 @@ import pytest
 from msgspec.structs import replace
 
 from readmit import Policy, Reason, Return, State
+from readmit.records.acts.draft import draft
+from readmit.records.acts.event import EventKind
+from readmit.records.acts.looks import Resource
 from readmit.records.canonical import digest
-from readmit.records.drafts import draft
-from readmit.records.errors import ExposureError, SealError
-from readmit.records.events import EventKind
+from readmit.records.error_types import ExposureError, SealError
 from readmit.records.items import Drafted, Fact, Receipt, Scope
-from readmit.records.looks import Resource
 from readmit.records.reasons import PRECEDENCE, state_of
 from readmit.records.snapshot import Held, Sighting, WorkState
+from readmit.returning.expose import Asker, expose
 from readmit.rules.capture.bindings import flaws
 from readmit.rules.cover.exact import Cover
-from readmit.trust.keys import LocalSigner
-from readmit.workspace.exposing import Asker, expose
+from readmit.trust.private_keys import LocalSigner
 from tests.board import Team
 from tests.rules.gate.test_judge import snapshot
 from tests.scene import HOUR, START, Scene
@@ -542,7 +542,7 @@ def _() -> tuple[Reason, ...]:
     scene.covered()
     scene.depart()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("readmit.workspace.returning.decide", lambda *_: 1 / 0)
+        patch.setattr("readmit.returning.carry_out.decide", lambda *_: 1 / 0)
         return scene.come_back().reasons
 
 

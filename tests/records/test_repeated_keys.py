@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from readmit.inference import settings_from
 from readmit.records.canonical import decode_file, repeated_key
-from readmit.records.errors import ReadmitError
+from readmit.records.error_types import ReadmitError
 from readmit.records.policy import Policy
 from readmit.scenario import document
 from tests.cli.run import run

@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from readmit import Policy, Reason
-from readmit.records.errors import NotAllowedError, RecordError
-from readmit.records.events import Dispute, EventKind
+from readmit.records.acts.event import Dispute, EventKind
+from readmit.records.error_types import NotAllowedError, RecordError
 from readmit.records.policy import AUTHOR
 from tests.cli.run import said
 from tests.conftest import ROOT

@@ -10,7 +10,7 @@ import pytest
 
 from readmit import Reason
 from readmit.records.decisions import ConstraintNote
-from readmit.records.errors import ExposureError, NotAllowedError, RecordError
+from readmit.records.error_types import ExposureError, NotAllowedError, RecordError
 from readmit.records.reasons import DutyState
 from tests.scene import HOUR, START, Scene
 

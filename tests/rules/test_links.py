@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit.records.errors import ExposureError, NotAllowedError, RecordError
-from readmit.records.events import EventKind, Link
+from readmit.records.acts.event import EventKind, Link
+from readmit.records.error_types import ExposureError, NotAllowedError, RecordError
 from readmit.records.items import Drafted
 from readmit.records.reasons import Reason
 from tests.scene import HOUR, Scene

@@ -13,7 +13,7 @@ import pytest
 
 import readmit
 from readmit import Policy, Reason
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit.records.verdicts import Answer, Pair, Ruling, Verdict, in_words, ruling
 from tests.rules.invalidate.build import Board
 from tests.scene import Scene

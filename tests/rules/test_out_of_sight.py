@@ -13,7 +13,7 @@ from tests.scene import START, Scene
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.records.events import Event
+    from readmit.records.acts.event import Event
     from readmit.records.items import Item
 
 DAY = timedelta(days=1)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from readmit import Reason
-from readmit.records.errors import ExposureError, NotAllowedError
-from readmit.records.events import Dispute, EventKind
+from readmit.records.acts.event import Dispute, EventKind
+from readmit.records.error_types import ExposureError, NotAllowedError
 from tests.scene import START, Scene
 
 DAY = timedelta(days=1)

@@ -11,13 +11,13 @@ import pytest
 from msgspec.structs import replace
 
 from readmit import Policy
+from readmit.diagnosis.trial import FIT, rehearse
 from readmit.inference import Inference, Settings
 from readmit.records.base import Record
-from readmit.records.errors import ExposureError, NotAllowedError
+from readmit.records.error_types import ExposureError, NotAllowedError
 from readmit.records.items import Drafted
 from readmit.rules.invalidate.propose import Signal
-from readmit.trust.keys import LocalSigner
-from readmit.workspace.trial import FIT, rehearse
+from readmit.trust.private_keys import LocalSigner
 from tests.inference.test_inside import Reader
 from tests.scene import Scene
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from readmit.records.decisions import Disposition
-    from readmit.workspace.returns import Return
+    from readmit.workspace.return_handle import Return
 
 ORDERS: dict[str, tuple[tuple[Any, ...], ...]] = {
     "constraints": (("as_needed", "always"),),

@@ -10,7 +10,7 @@ import pytest
 
 from readmit.inference import Inference, Prepared, Settings
 from readmit.models.embedders import Lexical
-from readmit.ports.models import Reply, Usage
+from readmit.models.protocols import Reply, Usage
 from readmit.rules.invalidate.propose import Signal
 from readmit.scenario.document import read
 from readmit.scenario.play import played
@@ -20,7 +20,7 @@ from tests.inference.world import scored, texts_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.ports.models import Ask
+    from readmit.models.protocols import Ask
 
 
 def travel(**policy: Any) -> Any:

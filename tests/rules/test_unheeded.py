@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from readmit.diagnosis import unused_observations
+from readmit.diagnosis.symptoms import Symptom, Trouble
 from readmit.models import embedders
-from readmit.records.errors import ModelError
-from readmit.workspace.diagnosis import observed
-from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
+from readmit.records.error_types import ModelError
 from tests.scene import Scene
 
 
@@ -85,7 +85,7 @@ def test_why_and_doctor_name_them_nearest_statements_first(monkeypatch: pytest.M
             raise ModelError("onnxruntime is not installed")
 
         monkeypatch.setattr(embedders.MiniLM, "_parts", without)
-    observed._vectors.cache_clear()
+    unused_observations._vectors.cache_clear()
     scene = team()
     scene.news("We moved CI to GitHub Actions.")
     for number in range(5):

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Policy, Workspace
-from readmit.records.errors import NotAllowedError, RateError
+from readmit.records.acts.kinds import KINDS
+from readmit.records.error_types import NotAllowedError, RateError
 from readmit.records.items import Drafted
-from readmit.records.kinds import KINDS
 from readmit.records.verdicts import Answer, Pair, Verdict
 from tests.scene import HOUR, Scene
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from readmit import Reason
-from readmit.records.errors import ExposureError
+from readmit.records.error_types import ExposureError
 from tests.scene import HOUR, Scene
 
 LONG = "Riverside is booked for two nights, breakfast included"

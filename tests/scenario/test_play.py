@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit.log.names import names
-from readmit.records.errors import ScenarioError
+from readmit.log.workspace_names import names
+from readmit.records.error_types import ScenarioError
 from readmit.records.reasons import Reason, State
 from readmit.scenario import document as scenario
 from readmit.scenario.play import played, write

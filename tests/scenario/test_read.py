@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.records.errors import ScenarioError
+from readmit.records.error_types import ScenarioError
 from readmit.scenario import document as scenario
 from tests.conftest import ROOT
 

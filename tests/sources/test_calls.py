@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from readmit.records.errors import GoneError, ProbeError
+from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import Finding
 from readmit.sources import Looker, LookLimits
 

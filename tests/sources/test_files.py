@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.records.canonical import digest_of
-from readmit.records.errors import GoneError, ProbeError, RecordError
+from readmit.records.error_types import GoneError, ProbeError, RecordError
 from readmit.records.probes import FileProbe, Finding
 from readmit.sources import Looker, LookLimits
 from tests.sources.conftest import settled
@@ -14,7 +14,7 @@ from tests.sources.conftest import settled
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from readmit.ports.prober import ProbeResult
+    from readmit.sources.prober import ProbeResult
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))
 

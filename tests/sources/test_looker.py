@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit.records.probes import FileProbe, Finding, GitProbe, SqlProbe
 from readmit.sources import Looker, LookLimits
-from readmit.sources.looking import LookDeadline
+from readmit.sources.look import LookDeadline
 from tests.sources.conftest import Repo
 
 if TYPE_CHECKING:

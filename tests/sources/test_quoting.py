@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readmit.records.canonical import digest_of
-from readmit.records.errors import GoneError
+from readmit.records.error_types import GoneError
 from readmit.records.probes import FileProbe, Finding
-from readmit.sources.looking import LookDeadline
-from readmit.sources.quoting import FileLines, found_again, quoted_part
+from readmit.sources.look import LookDeadline
+from readmit.sources.quote_finder import FileLines, found_again, quoted_part
 
 # Few different lines, blank ones and other line ends among them: that makes repetitions and near misses.
 LINES = st.lists(st.sampled_from([b"a", b"b", b"c", b"", b" ", b"a\r", b"\xc3\xa9"]), max_size=12)

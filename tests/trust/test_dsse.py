@@ -17,10 +17,10 @@ from securesystemslib.signer import CryptoSigner, SSlibKey  # type: ignore[attr-
 
 from readmit.records.canonical import canonical, convert
 from readmit.records.decisions import Envelope, Signature
-from readmit.records.errors import SealError
+from readmit.records.error_types import SealError
 from readmit.trust.dsse import open_envelope, pre_authentication_encoding, seal
-from readmit.trust.keys import LocalSigner
-from readmit.trust.trust import keyid_of
+from readmit.trust.private_keys import LocalSigner
+from readmit.trust.trusted_keys import keyid_of
 
 from .world import KEYS, RING, SIGNER
 

@@ -22,8 +22,8 @@ from sigstore._utils import KeyID
 from sigstore.errors import VerificationError
 from sigstore_models.common.v1 import PublicKey, PublicKeyDetails
 
-from readmit.records.errors import SealError
-from readmit.records.tree import consistency_proof, inclusion_proof, leaf_hash, tree_hash, verify_consistency
+from readmit.records.error_types import SealError
+from readmit.trust.merkle import consistency_proof, inclusion_proof, leaf_hash, tree_hash, verify_consistency
 from readmit.trust.notes import cosign, open_note, sign
 from readmit.trust.tlog import LogCheckpoint
 
@@ -32,7 +32,7 @@ from .test_tree import LARGEST, NODE
 from .world import SIGNER
 
 if TYPE_CHECKING:
-    from readmit.trust.keys import LocalSigner
+    from readmit.trust.private_keys import LocalSigner
 
 DATA = [b"%d" % number for number in range(LARGEST)]
 

@@ -19,10 +19,10 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
-from readmit.records.errors import SealError
+from readmit.records.error_types import SealError
 from readmit.trust.dsse import open_envelope, seal
-from readmit.trust.keys import FileRing, KeyRing, MemoryRing, public_pem
-from readmit.trust.trust import keyid_of
+from readmit.trust.private_keys import FileRing, KeyRing, MemoryRing, public_pem
+from readmit.trust.trusted_keys import keyid_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,7 +97,8 @@ def test_a_key_survives_the_process(ring: FileRing) -> None:
 
 
 def test_a_key_of_another_process_is_seen_at_once(ring: FileRing) -> None:
-    script = f"from readmit.trust.keys import FileRing; print(FileRing.open({str(ring.directory)!r}).generate().keyid)"
+    opened = f"FileRing.open({str(ring.directory)!r})"
+    script = f"from readmit.trust.private_keys import FileRing; print({opened}.generate().keyid)"
     made = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.strip()
     assert ring.keyids() == (made,)
     assert ring.signer([made]).keyid == made

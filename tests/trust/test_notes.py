@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from readmit.records.errors import SealError
+from readmit.records.error_types import SealError
+from readmit.trust.ed25519 import encode64
 from readmit.trust.notes import (
     COSIGNATURE,
     LONGEST_NOTE,
@@ -18,7 +19,6 @@ from readmit.trust.notes import (
     sign,
     verify,
 )
-from readmit.trust.signatures import encode64
 
 from .world import RING, SIGNER
 

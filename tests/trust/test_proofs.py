@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit.records.canonical import canonical, digest_of
-from readmit.records.errors import SealError
-from readmit.records.tree import inclusion_proof, leaf_hash, node_hash, tree_hash
+from readmit.records.error_types import SealError
+from readmit.trust.merkle import inclusion_proof, leaf_hash, node_hash, tree_hash
 from readmit.trust.notes import COSIGNATURE, NoteKey, cosign, sign
 from readmit.trust.proofs import LARGEST_PROOF, check_proof, is_proof, prove_event
 from readmit.trust.tlog import LogCheckpoint

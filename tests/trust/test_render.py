@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from readmit.records.decisions import Examination
-from readmit.records.errors import SealError
+from readmit.records.error_types import SealError
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
 from readmit.records.items import Drafted, Fact, Frontier, InterfaceConstraint, Interval, Item, Obligation, Scope
 from readmit.records.policy import Policy
 from readmit.rules.readmission.render import bound, json_bundle, markdown
 from readmit.rules.readmission.render_retractions import NOTICE
-from readmit.text.escaping import escaped, escaped_json
+from readmit.text.escapes import escaped, escaped_json
 
 from .world import BOOKED, HOTEL, ITEMS, MEMORY, NOW, OTHER_MEMORY, SCOPE, view_of
 

@@ -15,7 +15,7 @@ from in_toto_attestation.v1.statement import Statement
 from in_toto_attestation.v1.statement_pb2 import Statement as StatementMessage
 
 from readmit.records.canonical import digest_of_set
-from readmit.records.errors import SealError
+from readmit.records.error_types import SealError
 from readmit.trust.dsse import open_envelope, seal
 from readmit.trust.statement import (
     PAYLOAD_TYPE,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readmit.records.errors import RecordError, SealError
-from readmit.records.tree import (
+from readmit.records.error_types import RecordError, SealError
+from readmit.trust.merkle import (
     EMPTY,
     TreeFrontier,
     consistency_proof,
@@ -23,7 +23,7 @@ from readmit.records.tree import (
 )
 
 if TYPE_CHECKING:
-    from readmit.records.tree import Node
+    from readmit.trust.merkle import Node
 
 LARGEST = 130
 # The leaves and roots that the certificate-transparency project tests its trees with.

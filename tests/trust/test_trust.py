@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readmit.records.acts.event import KeyChange
 from readmit.records.canonical import checked
-from readmit.records.errors import SealError
-from readmit.records.events import KeyChange
+from readmit.records.error_types import SealError
 from readmit.trust.statement import open_view, seal_view
-from readmit.trust.trust import current, keyid_of, public_of, retire, revoke, rotation, trust, trusted
+from readmit.trust.trusted_keys import current, keyid_of, public_of, retire, revoke, rotation, trust, trusted
 
 from .world import MINUTE, NOW, RING, SIGNER, logged, view_of
 

@@ -10,7 +10,7 @@ import pytest
 
 from readmit.records.canonical import canonical, digest
 from readmit.records.decisions import CoverageReport, Examination, Selection
-from readmit.records.errors import RecordError, SealError
+from readmit.records.error_types import RecordError, SealError
 from readmit.records.policy import Policy
 from readmit.rules.readmission.view import contents, issue
 from readmit.trust.statement import encode_view

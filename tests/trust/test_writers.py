@@ -9,13 +9,13 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from readmit.records.drafts import Draft, draft
-from readmit.records.events import Event, EventKind, Revoke
+from readmit.records.acts.draft import Draft, draft
+from readmit.records.acts.event import Event, EventKind, Revoke
+from readmit.records.acts.writer_keys import WriterKey
 from readmit.records.policy import Policy
-from readmit.records.writer_keys import WriterKey
-from readmit.trust.keys import LocalSigner
-from readmit.trust.signatures import encode64
-from readmit.trust.writers import Authority, SigningDomain, is_finding
+from readmit.trust.ed25519 import encode64
+from readmit.trust.private_keys import LocalSigner
+from readmit.trust.writer_signatures import Authority, SigningDomain, is_finding
 
 NOW = datetime(2026, 5, 4, 9, tzinfo=UTC)
 HERE = SigningDomain("team", "f" * 64)

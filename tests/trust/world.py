@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from readmit.records.acts.event import Event, EventKind, KeyChange
 from readmit.records.canonical import digest
 from readmit.records.decisions import Request, ReturnView, Selection
-from readmit.records.events import Event, EventKind, KeyChange
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
 from readmit.records.items import CONSTRAINTS, Fact, Frontier, Item, Obligation, RoleConstraint, Scope
@@ -17,7 +17,7 @@ from readmit.rules.cover.coverage import report, supported
 from readmit.rules.gate.constraints import Limit
 from readmit.rules.gate.duties import Duties, Duty
 from readmit.rules.readmission.view import issue
-from readmit.trust.keys import MemoryRing
+from readmit.trust.private_keys import MemoryRing
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

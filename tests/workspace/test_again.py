@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.records.errors import ConflictError
+from readmit.records.error_types import ConflictError
 from readmit.records.verdicts import Answer, Pair, Verdict
 from tests.scene import Scene
 

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import AsyncWorkspace, Workspace
-from readmit.log import listener
+from readmit.log.engines import listener
 from readmit.log.reads import LogReads
-from readmit.records.errors import StoreError
-from readmit.workspace.subscribing import Lookout
+from readmit.presence.subscription import Lookout
+from readmit.records.error_types import StoreError
 from tests.conftest import ROOT
 from tests.postgres import Server
 
@@ -161,7 +161,9 @@ def test_a_subscription_that_nothing_happens_to_costs_nothing(
 def test_what_nobody_announced_is_found_by_looking(place: Path | str) -> None:
     """The sign of a commit may be lost: a full table of descriptors, a server between the two that drops it."""
     prepared(place)
-    silent = "import readmit.log.listener as l; l.Doorbell.ring = lambda _: None; team.log.connection.bell.ws = 99"
+    silent = (
+        "import readmit.log.engines.listener as l; l.Doorbell.ring = lambda _: None; team.log.connection.bell.ws = 99"
+    )
     with hearing(place, every=1.0) as heard, writer(place, silent) as other:
         waiting = heard.next()
         revoke(other, "h0")
@@ -264,7 +266,9 @@ def test_nothing_stays_open(place: Path | str) -> None:
 
 def test_a_writer_that_is_killed_before_it_rings_is_heard(tmp_path: Path) -> None:
     prepared(tmp_path / "team.db")
-    killed = "import readmit.log.listener as l; l.Doorbell.ring = lambda _: os.kill(os.getpid(), signal.SIGKILL)"
+    killed = (
+        "import readmit.log.engines.listener as l; l.Doorbell.ring = lambda _: os.kill(os.getpid(), signal.SIGKILL)"
+    )
     with hearing(tmp_path / "team.db") as heard, writer(tmp_path / "team.db", killed) as other:
         waiting = heard.next()
         revoke(other, "h0")
@@ -348,7 +352,7 @@ def test_a_server_that_restarts_is_waited_for(own_server: Server) -> None:
 
 
 def test_a_server_that_stays_away_ends_it(own_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("readmit.workspace.subscribing.OUTAGE_SECONDS", 1.0)
+    monkeypatch.setattr("readmit.presence.subscription.OUTAGE_SECONDS", 1.0)
     place = own_server.url("team")
     prepared(place)
     with Workspace.open(place) as team:

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from readmit import Reason, Return, Workspace
+from readmit.diagnosis.verification.audit_check import audit
+from readmit.records.acts.deliveries import Acknowledge, Exposed
+from readmit.records.acts.event import EventKind
 from readmit.records.canonical import decode
-from readmit.records.deliveries import Acknowledge, Exposed
-from readmit.records.errors import ExposureError, UnknownError
-from readmit.records.events import EventKind
-from readmit.workspace.auditing import audit
+from readmit.records.error_types import ExposureError, UnknownError
 from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:

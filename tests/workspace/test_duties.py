@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.records.errors import ConflictError, NotAllowedError, RateError, RecordError, UnknownError
-from readmit.records.events import EventKind
+from readmit.records.acts.event import EventKind
+from readmit.records.error_types import ConflictError, NotAllowedError, RateError, RecordError, UnknownError
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:

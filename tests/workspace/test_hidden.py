@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit.records.errors import NotAllowedError, UnknownError
-from readmit.records.events import EventKind
+from readmit.records.acts.event import EventKind
+from readmit.records.error_types import NotAllowedError, UnknownError
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.workspace.workspace import Workspace
 from tests.scene import Scene

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from readmit import Reason, State
-from readmit.records.errors import TamperedError, UnknownError
-from readmit.workspace import history
+from readmit.diagnosis import history
+from readmit.records.error_types import TamperedError, UnknownError
 from tests.scene import HOUR, Scene
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import AsyncWorkspace, Checkpoint, Trouble, Workspace
-from readmit.records.errors import LeaseError, NotAllowedError, QuarantineError, RecordError
-from readmit.records.events import EventKind
+from readmit.presence.lease import Sweeper
+from readmit.records.acts.event import EventKind
+from readmit.records.error_types import LeaseError, NotAllowedError, QuarantineError, RecordError
 from readmit.records.policy import AUTHOR
-from readmit.workspace.leasing import Sweeper
 from tests.scene import HOUR, START, Clock, Scene
 
 if TYPE_CHECKING:

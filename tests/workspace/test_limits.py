@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Workspace
-from readmit.records.errors import RateError
-from readmit.records.events import EventKind
+from readmit.diagnosis.verification.audit_check import audit
+from readmit.records.acts.event import EventKind
+from readmit.records.error_types import RateError
 from readmit.records.policy import Policy
-from readmit.workspace.auditing import audit
 from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:

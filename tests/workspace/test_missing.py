@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from readmit import Reason, State
-from readmit.workspace.missing import lacks_of
-from readmit.workspace.trial import past
+from readmit.diagnosis.missing_needs import lacks_of
+from readmit.diagnosis.trial import past
 from tests.cli.run import paste
 from tests.scene import Scene
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from readmit.workspace.remedies import Remedy
+    from readmit.records.remedies import Remedy
 
 
 @dataclass(frozen=True)

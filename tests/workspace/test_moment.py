@@ -9,8 +9,8 @@ import pytest
 
 from readmit import Reason
 from readmit.log.location import MEMORY
-from readmit.records.errors import ExposureError, QuarantineError, RecordError
-from readmit.workspace.memory import Memory
+from readmit.records.error_types import ExposureError, QuarantineError, RecordError
+from readmit.workspace.memory_handle import Memory
 from tests.scene import HOUR, START, Scene
 
 MINUTE = timedelta(minutes=1)

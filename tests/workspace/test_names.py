@@ -9,12 +9,11 @@ import msgspec
 import pytest
 
 from readmit import Policy, Workspace
-from readmit.records.errors import ConflictError, NotAllowedError, RecordError, UnknownError
-from readmit.records.events import EventKind
+from readmit.records.acts.event import EventKind
+from readmit.records.error_types import ConflictError, NotAllowedError, RecordError, UnknownError
 from readmit.records.evidence import Evidence
-from readmit.records.identity import Identity
+from readmit.records.identity import Identity, own_id
 from readmit.records.items import Fact, Scope
-from readmit.records.own_ids import own_id
 from tests.scene import START, Scene
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Workspace
-from readmit.ports.presence import last_absence
+from readmit.state.absence import last_absence
 from tests.scene import Scene
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ FEW, MANY = 20, 200
 
 def steps(team: Workspace, work: Callable[[], object]) -> int:
     """How many hundred instructions the database runs for some work: they grow with the rows that it reads."""
-    sql: Any = team.log.connection.sql  # type: ignore[attr-defined]
+    sql: Any = team.log.connection.sql
     count = 0
 
     def note() -> None:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
-from readmit.records.errors import SealError, UnknownError
+from readmit.diagnosis.verification.head_proofs import proof_of, signed_head, verifier_key
+from readmit.records.error_types import SealError, UnknownError
 from readmit.trust.notes import text_of
 from readmit.trust.proofs import check_proof
 from readmit.trust.tlog import LogCheckpoint
-from readmit.workspace.proving import proof_of, signed_head, verifier_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from readmit.records.errors import ConflictError
+from readmit.records.error_types import ConflictError
 from tests.scene import Scene
 
 

@@ -8,7 +8,7 @@ import readmit
 from readmit import Policy, Workspace
 from readmit.backends.scopedmem import ScopedMem
 from readmit.inference import Inference
-from readmit.workspace.memory import Memory
+from readmit.workspace.memory_handle import Memory
 from tests.scene import Scene
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from readmit import Reason, Return
-from readmit.records.errors import SealError, UnknownError
-from readmit.records.events import EventKind
-from readmit.workspace.auditing import audit
+from readmit.diagnosis.verification.audit_check import audit
+from readmit.records.acts.event import EventKind
+from readmit.records.error_types import SealError, UnknownError
 from tests.attacks.test_views import Down
 from tests.scene import Scene
 

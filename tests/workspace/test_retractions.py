@@ -9,14 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from readmit import Reason, RetractionBundle, Workspace
+from readmit.diagnosis.verification.audit_check import audit
+from readmit.records.acts.deliveries import Exposed
+from readmit.records.acts.event import EventKind
 from readmit.records.canonical import decode
 from readmit.records.decisions import Envelope
-from readmit.records.deliveries import Exposed
-from readmit.records.errors import ExposureError, QuarantineError, SealError
-from readmit.records.events import EventKind
+from readmit.records.error_types import ExposureError, QuarantineError, SealError
 from readmit.trust.statement import open_retractions, open_view
-from readmit.trust.trust import trusted
-from readmit.workspace.auditing import audit
+from readmit.trust.trusted_keys import trusted
 from tests.rules.test_out_of_sight import SourcedScene
 from tests.scene import HOUR
 
@@ -147,7 +147,7 @@ def test_a_fault_hands_over_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     scene.covered()
     scene.depart()
     scene.team.revoke("h", by="bob")
-    monkeypatch.setattr("readmit.workspace.returning.decide", lambda *_: 1 / 0)
+    monkeypatch.setattr("readmit.returning.carry_out.decide", lambda *_: 1 / 0)
     outcome = scene.ann().come_back()
     assert outcome.reasons == (Reason.INTERNAL_ERROR,)
     assert outcome.decision.retracting is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from readmit import Policy, Reason, Workspace
-from readmit.records.errors import ConflictError, NotAllowedError, QuarantineError, RecordError
+from readmit.records.error_types import ConflictError, NotAllowedError, QuarantineError, RecordError
 
 
 @pytest.fixture

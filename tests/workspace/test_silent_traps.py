@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Policy, Workspace
-from readmit.records.errors import ConflictError, RecordError
+from readmit.records.error_types import ConflictError, RecordError
 from readmit.records.policy import LookRules
 
 if TYPE_CHECKING:

@@ -10,29 +10,29 @@ import pytest
 from msgspec.structs import replace
 
 from readmit import Reason, Return, Workspace
+from readmit.diagnosis.export import json_lines
 from readmit.memory import Memory
-from readmit.records.errors import ModelError, NotAllowedError, RecordError
-from readmit.records.events import EventKind
+from readmit.records.acts.event import EventKind
+from readmit.records.acts.looks import Looked
+from readmit.records.error_types import ModelError, NotAllowedError, RecordError
 from readmit.records.evidence import Evidence
 from readmit.records.items import Scope
-from readmit.records.looks import Looked
 from readmit.records.policy import LookRules
 from readmit.records.probes import CallableProbe, Finding
 from readmit.records.reasons import State
-from readmit.trust.keys import LocalSigner
-from readmit.workspace import loading
-from readmit.workspace.export import json_lines
+from readmit.state import load as loading
+from readmit.trust.private_keys import LocalSigner
 from tests.board import Team
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from readmit.ports.prober import ProbeResult
-    from readmit.ports.store import Log
+    from readmit.log.log import Log
     from readmit.records.decisions import Request
     from readmit.records.probes import Probe
     from readmit.records.snapshot import Snapshot
+    from readmit.sources.prober import ProbeResult
 
 LATER = timedelta(minutes=5)
 
@@ -369,7 +369,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counted.append(request.epoch)
         return loading.requested(log, departed, request, **fields)
 
-    monkeypatch.setattr("readmit.workspace.returning.requested", requested)
+    monkeypatch.setattr("readmit.returning.carry_out.requested", requested)
     return counted
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import AsyncWorkspace, FallenItem, Workspace
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit.records.reasons import State
 from tests.conftest import ROOT
 from tests.scene import HOUR, Scene

@@ -11,15 +11,15 @@ import pytest
 
 from readmit import Policy, Reason, Workspace
 from readmit.backends.scopedmem import ScopedMem
+from readmit.diagnosis.export import prov_document
+from readmit.diagnosis.listing import read_items
+from readmit.diagnosis.verification.audit_check import audit
 from readmit.errors import ExposureError, LeaseError, NotAllowedError, QuarantineError, RecordError, UnknownError
 from readmit.pages.gather_slot import slot_values
-from readmit.records.events import EventKind
-from readmit.workspace.auditing import audit
-from readmit.workspace.export import prov_document
-from readmit.workspace.leasing import Sweeper
-from readmit.workspace.listing import read_items
-from readmit.workspace.loading import requested
-from readmit.workspace.memory import Memory
+from readmit.presence.lease import Sweeper
+from readmit.records.acts.event import EventKind
+from readmit.state.load import requested
+from readmit.workspace.memory_handle import Memory
 from tests.audit.prov_order import violations
 from tests.cli.run import paste
 from tests.scene import HOUR, START, Scene

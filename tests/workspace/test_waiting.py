@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.records.errors import ConflictError, NotAllowedError, RateError, UnknownError
-from readmit.records.events import EventKind
+from readmit.diagnosis.verification.audit_check import audit
+from readmit.records.acts.event import EventKind
+from readmit.records.acts.held_back import Wait
+from readmit.records.error_types import ConflictError, NotAllowedError, RateError, UnknownError
 from readmit.records.policy import Policy
-from readmit.records.waiting import Wait
-from readmit.workspace.auditing import audit
-from readmit.workspace.waiting import MOST
+from readmit.writing.limit_queue import MOST
 from tests.scene import Scene
 from tests.workspace.test_limits import ended, replace, team_of
 

@@ -15,11 +15,11 @@ from readmit import Answer, Pair, Policy, Verdict, Workspace
 from readmit.backends.scopedmem import ScopedMem
 from readmit.inference import Inference
 from readmit.models.stages.extract import Turn
-from readmit.records.errors import ExposureError, ModelError, ReadmitError, RecordError, StoreError
+from readmit.records.error_types import ExposureError, ModelError, ReadmitError, RecordError, StoreError
 from readmit.records.items import Drafted
-from readmit.workspace.memory import Memory
-from readmit.workspace.observing import ObservationFields
-from readmit.workspace.recording import ItemFields, UseFields
+from readmit.workspace.memory_handle import Memory
+from readmit.writing.item_content import ItemFields, UseFields
+from readmit.writing.observation_draft import ObservationFields
 from tests.inference.world import Ruled
 from tests.scene import Scene
 

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 from readmit.records.lazy import lazily
 
 if TYPE_CHECKING:
-    from readmit.backends.amem import AMem
+    from readmit.backends.adapters.amem import AMem
+    from readmit.backends.adapters.mem0 import Mem0
+    from readmit.backends.adapters.memobase import Memobase
     from readmit.backends.langgraph.records import LangGraphMemory
-    from readmit.backends.mem0 import Mem0
-    from readmit.backends.memobase import Memobase
-    from readmit.backends.opening import Site, open_backend
+    from readmit.backends.open_backend import Site, open_backend
     from readmit.backends.scopedmem import ScopedMem
 else:
     __getattr__ = lazily(
         __name__,
         {
-            "readmit.backends.amem": ("AMem",),
+            "readmit.backends.adapters.amem": ("AMem",),
             "readmit.backends.langgraph.records": ("LangGraphMemory",),
-            "readmit.backends.mem0": ("Mem0",),
-            "readmit.backends.memobase": ("Memobase",),
-            "readmit.backends.opening": ("Site", "open_backend"),
+            "readmit.backends.adapters.mem0": ("Mem0",),
+            "readmit.backends.adapters.memobase": ("Memobase",),
+            "readmit.backends.open_backend": ("Site", "open_backend"),
             "readmit.backends.scopedmem": ("ScopedMem",),
         },
     )

@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.ports.backend import TEAM, Binding, Entry, NativeId
+from readmit.log.ledger import TEAM, NativeId
 from readmit.records.base import Id, Record
 from readmit.records.canonical import digest_of
 from readmit.records.reasons import Reason, State, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from readmit.log.ledger import Binding, Entry
 
 
 class Ground(msgspec.Struct, frozen=True, kw_only=True):

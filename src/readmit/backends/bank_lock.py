@@ -18,12 +18,12 @@ import zlib
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
-from readmit.records.errors import BackendError
+from readmit.records.error_types import BackendError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from readmit.ports.backend import SourceLedger
+    from readmit.log.ledger import SourceLedger
 
 WAIT_SECONDS = 120.0
 """How long a writer waits for the others: a model may answer slowly."""

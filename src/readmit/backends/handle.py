@@ -16,14 +16,15 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from readmit.backends.admission import Ground, admissible, unaltered
-from readmit.backends.binding import BoundBackend, bindings, union
-from readmit.ports.backend import TEAM, Entry, Hit, Narrowing
-from readmit.records.errors import NotAllowedError, RecordError, UnknownError
+from readmit.backends.bound_writes import BoundBackend, bindings, union
+from readmit.backends.port import Hit, Narrowing
+from readmit.log.ledger import TEAM, Entry
+from readmit.records.error_types import NotAllowedError, RecordError, UnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from readmit.ports.backend import Binding
+    from readmit.log.ledger import Binding
 
 MOST = 1_000
 """Most records that one search hands over."""

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from readmit.backends.opening import NoOptions
-from readmit.ports.backend import TEAM, Change, Hit, Stored
-from readmit.ports.memories import NewMemory
+from readmit.backends.open_backend import NoOptions
+from readmit.backends.port import Change, Hit, Stored
+from readmit.log.ledger import TEAM
+from readmit.log.memory_records import NewMemory
 from readmit.records.base import require_name
 from readmit.records.canonical import decode
-from readmit.records.errors import RecordError, UnknownError
+from readmit.records.error_types import RecordError, UnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.backends.opening import Site
-    from readmit.ports.backend import Material
-    from readmit.ports.memories import Memories, MemoryRow, MemoryVersion
-    from readmit.ports.models import Embedder
+    from readmit.backends.open_backend import Site
+    from readmit.backends.port import Material
+    from readmit.log.memory_records import MemoryRecords, MemoryRow, MemoryVersion
+    from readmit.models.protocols import Embedder
 
 # Okapi BM25 with the constants that most engines ship.
 _K1, _B = 1.2, 0.75
@@ -59,7 +60,7 @@ class ScopedMem:
 
     def __init__(
         self,
-        memories: Memories,
+        memories: MemoryRecords,
         workspace: str,
         *,
         store: str = "main",
@@ -225,7 +226,7 @@ class _Vectors:
         self._matrix: NDArray[np.float32] | None = None
 
     def nearest(
-        self, memories: Memories, store: str, query: str, reader: str | None, usable: set[int] | None
+        self, memories: MemoryRecords, store: str, query: str, reader: str | None, usable: set[int] | None
     ) -> list[int]:
         """Places of the readable records with a positive cosine, nearest first."""
         with self._lock:
@@ -240,7 +241,7 @@ class _Vectors:
         ]
         return [place for _, place in sorted(near)]
 
-    def _current(self, memories: Memories, store: str) -> tuple[list[tuple[int, str]], NDArray[np.float32] | None]:
+    def _current(self, memories: MemoryRecords, store: str) -> tuple[list[tuple[int, str]], NDArray[np.float32] | None]:
         import numpy as np
 
         version = memories.totals(store).version

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.check.changes import FileChange, changes_of
-from readmit.check.values import CheckReport
-from readmit.records.errors import CheckLimitError, ReadmitError, RecordError
+from readmit.check.changed_files import FileChange, changes_of
+from readmit.check.check_values import CheckReport
+from readmit.records.error_types import CheckLimitError, ReadmitError, RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any]:
-    from readmit.check.checking import check, read_memories
+    from readmit.check.statement_checks import check, read_memories
 
     root = asked["root"]
     try:

@@ -6,10 +6,10 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from readmit.check.values import Mention, NameKind
+from readmit.check.check_values import Mention, NameKind
 
 if TYPE_CHECKING:
-    from readmit.check.values import StatementPlace
+    from readmit.check.check_values import StatementPlace
 
 _PATH = re.compile(r"^@?(?:\.{0,2}/)?[\w.@+~-]+(?:/[\w.@+~ -]+)*/?$")
 _ENDING = re.compile(r"\.(?:[a-z][a-z0-9]{0,4}|[A-Z]{1,3}|gradle|dockerfile)$")

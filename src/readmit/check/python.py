@@ -7,12 +7,12 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from readmit.records.errors import CheckLimitError
+from readmit.records.error_types import CheckLimitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit.check.tree import WorkTree
+    from readmit.check.working_tree import WorkTree
 
 _LAZY = re.compile(r"^from [\w.]+ import \*|def __getattr__|lazy|setattr\(|globals\(\)", re.MULTILINE)
 _DEEPEST = 30

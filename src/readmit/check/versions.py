@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from readmit.check.tree import as_table, as_texts
+from readmit.check.working_tree import as_table, as_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit.check.tree import WorkTree
+    from readmit.check.working_tree import WorkTree
 
 Version = tuple[int, ...]
 _PART = re.compile(r"(===?|~=|!=|<=|>=|\^|~|<|>|=)?\s*v?(\d+(?:\.\d+)*)(\.\*|\.x)?")

@@ -35,7 +35,7 @@ from readmit.cli.command import write_examples
 from readmit.cli.declared import command_of
 from readmit.cli.errors import JsonUsageError
 from readmit.cli.status import MEANINGS
-from readmit.records.kinds import KINDS, load_declared_elsewhere
+from readmit.records.acts.kinds import KINDS, load_declared_elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

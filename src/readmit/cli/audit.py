@@ -13,14 +13,14 @@ from readmit.cli import heads, options
 from readmit.cli.command import command
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
-from readmit.records.events import EventKind
+from readmit.records.acts.event import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from readmit.cli.command import Invocation
+    from readmit.records.acts.event import Event
     from readmit.records.decisions import Returned
-    from readmit.records.events import Event
     from readmit.trust.notes import NoteKey
     from readmit.workspace.workspace import Workspace
 
@@ -102,8 +102,8 @@ def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) ->
 
     from readmit.cli import reports, shapes
     from readmit.cli.output import emit, show, shown
-    from readmit.records.errors import UnknownError
-    from readmit.workspace.history import recorded
+    from readmit.diagnosis.history import recorded
+    from readmit.records.error_types import UnknownError
 
     with invocation.open() as workspace:
         returned, decision = recorded(workspace.log, return_id)
@@ -161,12 +161,12 @@ def verify(invocation: Invocation, /, *, kept: BinaryIO | None, keys: tuple[str,
     import msgspec
 
     from readmit.cli.output import emit, progress, show, shown
+    from readmit.diagnosis.verification.log_verifier import LogVerifier
     from readmit.log.location import exists
     from readmit.records.base import nfc
     from readmit.records.canonical import without_mark
-    from readmit.records.errors import StoreError
-    from readmit.text.wording import counted
-    from readmit.workspace.verifying import LogVerifier
+    from readmit.records.error_types import StoreError
+    from readmit.text.english import counted
 
     if not exists(invocation.db):
         raise StoreError(f"--db: {invocation.store} does not exist; run `readmit init --db {invocation.store}`")
@@ -209,7 +209,7 @@ def _named(words: tuple[str, ...]) -> list[bytes | NoteKey]:
 def export(invocation: Invocation, /, *, form: str, return_id: str | None, output: str | None) -> None:
     """Export the audit as JSON lines, or log and audit as W3C PROV (PROV-JSON)."""
     from readmit.cli.output import progress
-    from readmit.workspace.export import json_lines, prov_document
+    from readmit.diagnosis.export import json_lines, prov_document
 
     with invocation.open() as workspace, progress("Exporting", alone=output is not None) as watch:
         if form == "prov":
@@ -230,7 +230,7 @@ def _watched(lines: Iterable[bytes], watch: Callable[[], object]) -> Iterator[by
 def _write(lines: Iterable[bytes], output: str | None, invocation: Invocation) -> None:
     """To a file, or to standard output with every character visible: rows may quote user text."""
     from readmit.cli.output import emit
-    from readmit.text.escaping import escaped_json
+    from readmit.text.escapes import escaped_json
 
     if output is not None:
         with Path(output).open("wb") as file:

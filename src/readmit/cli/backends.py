@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from readmit.backends.port import MemoryBackend
     from readmit.cli.command import Invocation
-    from readmit.ports.backend import MemoryBackend
     from readmit.scenario.paired import Compared, Opener, PairedReturn
-    from readmit.workspace.memory import Memory
+    from readmit.workspace.memory_handle import Memory
     from readmit.workspace.workspace import Workspace
 
 DEFAULT = "scopedmem"
@@ -117,7 +117,7 @@ def mend(invocation: Invocation, /, *, spec: str, owners: tuple[str, ...], embed
 @contextmanager
 def _memory(invocation: Invocation, spec: str, embedder: str | None) -> Iterator[Memory]:
     from readmit.models.embedders import open_embedder
-    from readmit.workspace.memory import Memory
+    from readmit.workspace.memory_handle import Memory
 
     with invocation.open() as workspace:
         memory = Memory.open(workspace, spec, embedder=open_embedder(embedder) if embedder else None)
@@ -170,9 +170,9 @@ def compare(
 
 def _opener(kind: str, embedder: str | None, model: str | None) -> Opener:
     def opened(team: Workspace, folder: Path) -> MemoryBackend:
-        from readmit.backends.opening import open_backend
+        from readmit.backends.open_backend import open_backend
         from readmit.models.embedders import open_embedder
-        from readmit.models.open import open_model
+        from readmit.models.open_model import open_model
 
         near = embedder or (None if kind == DEFAULT else "minilm")
         return open_backend(
@@ -217,7 +217,7 @@ def _print(pair: PairedReturn) -> None:
     from rich.text import Text
 
     from readmit.cli.output import show, shown, table
-    from readmit.text.wording import counted
+    from readmit.text.english import counted
 
     heading = f"{pair.backend}, {pair.label}: {pair.principal} is {pair.decision}"
     counts = (

@@ -11,7 +11,7 @@ from readmit.cli.command import command
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
-    from readmit.workspace.restoring import Lacking, Restored
+    from readmit.diagnosis.verification.restore import Lacking, Restored
 
 _FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 
@@ -52,7 +52,7 @@ def backup(invocation: Invocation, /, *, file: Path) -> None:
 def restore(invocation: Invocation, /, *, file: Path, replace: bool, accept_loss: bool) -> None:
     """Put the backup FILE in the place of the store, and say what it lacks."""
     from readmit.cli.output import emit, show, shown
-    from readmit.workspace.restoring import restore as put_back
+    from readmit.diagnosis.verification.restore import restore as put_back
 
     done = put_back(file, invocation.db, replace=replace, accept_loss=accept_loss)
     if invocation.json:

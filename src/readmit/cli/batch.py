@@ -53,7 +53,7 @@ def check(invocation: Invocation, /, *, directory: str) -> Status:
     """
     from readmit.cli.output import emit, show, shown
     from readmit.models import batch as files
-    from readmit.text.wording import counted
+    from readmit.text.english import counted
 
     found = files.check_batch(directory)
     if invocation.json:
@@ -71,7 +71,7 @@ def check(invocation: Invocation, /, *, directory: str) -> Status:
 
 
 def _line(found: BatchStatus) -> str:
-    from readmit.text.wording import counted
+    from readmit.text.english import counted
 
     return (
         f"{counted(found.requests, 'request')}: {found.answered} answered, {found.failed} answered with an error, "

@@ -9,19 +9,19 @@ import click
 
 from readmit.cli.command import command
 from readmit.cli.references import Reference, resolve
-from readmit.records.errors import UnknownError
-from readmit.records.events import EventKind
-from readmit.records.kinds import KINDS, load_declared_elsewhere
+from readmit.diagnosis.listing import read_items
+from readmit.records.acts.event import EventKind
+from readmit.records.acts.kinds import KINDS, load_declared_elsewhere
+from readmit.records.error_types import UnknownError
 from readmit.records.reasons import PRECEDENCE, State
-from readmit.workspace.listing import read_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from readmit.cli.command import Invocation
     from readmit.cli.references import Found
-    from readmit.records.events import Event
-    from readmit.workspace.listing import ListedItem, Listing
+    from readmit.diagnosis.listing import ListedItem, Listing
+    from readmit.records.acts.event import Event
     from readmit.workspace.workspace import Workspace
 
 _ITEM_KINDS = ("fact", "obligation", "frontier", "role_constraint", "interface_constraint")
@@ -57,7 +57,7 @@ def list_items(invocation: Invocation, /, **wanted: str | None) -> None:
     """
     from readmit.cli import entries
     from readmit.cli.output import emit, show
-    from readmit.text.wording import counted
+    from readmit.text.english import counted
 
     listing = _listing(invocation)
     found = [one for one in listing.items.values() if _wanted(one, wanted)]
@@ -162,7 +162,7 @@ def show_log(
     """What happened, the newest last."""
     from readmit.cli import entries
     from readmit.cli.output import emit, show
-    from readmit.text.wording import counted
+    from readmit.text.english import counted
 
     load_declared_elsewhere()
     if unknown := [kind for kind in kinds if kind not in KINDS]:

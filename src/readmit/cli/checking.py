@@ -11,12 +11,12 @@ import click
 from readmit.cli.command import command
 from readmit.cli.status import Status
 from readmit.cli.teams import MODEL
-from readmit.records.errors import CheckLimitError, PendingAnswers, ReadmitError
+from readmit.records.error_types import CheckLimitError, PendingAnswers, ReadmitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit.check.values import CheckReport, StatementPlace
+    from readmit.check.check_values import CheckReport, StatementPlace
     from readmit.cli.command import Invocation
 
 
@@ -62,8 +62,8 @@ def check(
     2 if it could not look, and with 9 if that takes more time or memory than it may.
     """
     from readmit.check.apart import check_apart
-    from readmit.check.checking import USUAL
-    from readmit.check.implicit import with_changes
+    from readmit.check.implicit_doubts import with_changes
+    from readmit.check.statement_checks import USUAL
     from readmit.cli.output import emit, show
 
     here = root or Path()
@@ -104,7 +104,7 @@ def _where(place: StatementPlace) -> dict[str, str | int]:
 
 def _lines(report: CheckReport, *, everything: bool) -> Iterator[str]:
     from readmit.cli.output import shown
-    from readmit.text.wording import counted
+    from readmit.text.english import counted
 
     for one in report.findings:
         yield shown(f"{one.place.file}:{one.place.line}: {one.kind} {one.looked_for}: {one.now}")

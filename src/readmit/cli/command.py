@@ -15,7 +15,7 @@ from readmit.cli.references import Reference, resolve_all
 from readmit.cli.status import Status
 from readmit.log.location import exists, names, shown
 from readmit.records.base import nfc
-from readmit.records.errors import CheckLimitError, PendingAnswers, ReadmitError, StoreError
+from readmit.records.error_types import CheckLimitError, PendingAnswers, ReadmitError, StoreError
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Command(click.Command):
 
 def _signing(workspace: Workspace, file: str) -> Workspace:
     """The handle of the principal that a key is enrolled for."""
-    from readmit.records.errors import NotAllowedError
+    from readmit.records.error_types import NotAllowedError
     from readmit.records.policy import OWNER
     from readmit.trust.signer_file import load_signer
 

@@ -10,11 +10,11 @@ import msgspec
 from readmit.cli.command import Command
 from readmit.cli.options import writer
 from readmit.cli.references import Reference
-from readmit.records.kinds import names_in, said_fields, sentence
+from readmit.records.acts.kinds import names_in, said_fields, sentence
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
-    from readmit.records.kinds import DeclaredKind, SaidField, Wording
+    from readmit.records.acts.kinds import DeclaredKind, SaidField, Wording
 
 
 def command_of(kind: DeclaredKind, wording: Wording) -> Command:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from readmit.cli.command import Invocation
-    from readmit.workspace.diagnosis.symptoms import Diagnosis
+    from readmit.diagnosis.symptoms import Diagnosis
 
 
 def add_to(group: click.Group) -> None:
@@ -42,7 +42,7 @@ def why(invocation: Invocation, /, *, return_id: str | None) -> None:
     from msgspec import to_builtins
 
     from readmit.cli.output import emit, show
-    from readmit.workspace.history import newest_return
+    from readmit.diagnosis.history import newest_return
 
     with invocation.open() as workspace:
         found = workspace.why(return_id or newest_return(workspace.log))
@@ -89,7 +89,7 @@ def _lines(invocation: Invocation, found: Diagnosis) -> Iterator[Text]:
     from rich.text import Text
 
     from readmit.cli.output import shown
-    from readmit.workspace.diagnosis.checkup import NOTES
+    from readmit.diagnosis.checkup import NOTES
 
     yield Text(found.says, style="bold")
     for number, one in enumerate(found.symptoms, 1):

@@ -8,22 +8,22 @@ import msgspec
 
 from readmit.cli.output import shown, table
 from readmit.cli.reports import ground, short
+from readmit.records.acts.event import Checkpoint
+from readmit.records.acts.held_back import Wait
+from readmit.records.acts.kinds import sentence
+from readmit.records.acts.leases import Lease
 from readmit.records.decisions import Returned
-from readmit.records.events import Checkpoint
 from readmit.records.evidence import Evidence
 from readmit.records.items import Item
-from readmit.records.kinds import sentence
-from readmit.records.leases import Lease
-from readmit.records.waiting import Wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rich.table import Table
 
-    from readmit.records.events import Event
+    from readmit.diagnosis.listing import ListedItem
+    from readmit.records.acts.event import Event
     from readmit.records.identity import Identity
-    from readmit.workspace.listing import ListedItem
 
 STANDS = "stands"
 

@@ -11,7 +11,7 @@ import click
 
 from readmit.cli.references import label_of
 from readmit.cli.status import Status
-from readmit.records.kinds import KINDS
+from readmit.records.acts.kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ _FIELD = re.compile(r"^(?:[a-z]+\.)?([a-z_]+)(?:\[\d+\])?(?=: | must )")
 
 def report(error: Exception, message: str, *, as_json: bool, debug: bool) -> Status:
     """One line on standard error, or one JSON object on standard output; and a traceback on demand."""
-    from readmit.text.escaping import escaped
+    from readmit.text.escapes import escaped
 
     if debug:
         traceback.print_exception(error)
@@ -35,7 +35,7 @@ def report(error: Exception, message: str, *, as_json: bool, debug: bool) -> Sta
 
 def as_object(kind: str, message: str) -> str:
     """An error as the JSON object that every command prints."""
-    from readmit.text.escaping import json_text
+    from readmit.text.escapes import json_text
 
     return json_text({"error": {"type": kind, "message": message}}, indent=2)
 

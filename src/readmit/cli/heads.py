@@ -10,7 +10,7 @@ import click
 from readmit.cli import options
 from readmit.cli.command import command
 from readmit.cli.references import resolve
-from readmit.records.errors import UnknownError
+from readmit.records.error_types import UnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,8 +74,8 @@ def prove(
 
     EVENT is an epoch, or the id of an item, an observation or a return.
     """
+    from readmit.diagnosis.verification.head_proofs import proof_of
     from readmit.records.canonical import without_mark
-    from readmit.workspace.proving import proof_of
 
     if kept is not None and witness is not None:
         raise click.UsageError("give either --head or --witness")
@@ -87,8 +87,8 @@ def prove(
 
 
 def _head(workspace: Workspace, witness: str | None, witness_keys: tuple[str, ...]) -> bytes:
+    from readmit.diagnosis.verification.head_proofs import signed_head, witnessed_head
     from readmit.trust.notes import NoteKey
-    from readmit.workspace.proving import signed_head, witnessed_head
 
     if witness is None:
         if witness_keys:
@@ -99,8 +99,8 @@ def _head(workspace: Workspace, witness: str | None, witness_keys: tuple[str, ..
 
 def _epoch(workspace: Workspace, event: str) -> int:
     """The epoch that a user means. A number is an epoch, unless an item is named exactly so."""
-    from readmit.records.events import EventKind
-    from readmit.records.kinds import KINDS
+    from readmit.records.acts.event import EventKind
+    from readmit.records.acts.kinds import KINDS
 
     named = workspace.log.named(EventKind.RECORD, event)
     if named is None and event.isascii() and event.isdigit() and len(event) <= _LONGEST_EPOCH:

@@ -127,8 +127,8 @@ def extract(
     """
     from readmit.cli.output import emit, show, shown
     from readmit.inference import Inference
-    from readmit.records.events import EventKind
-    from readmit.text.wording import counted
+    from readmit.records.acts.event import EventKind
+    from readmit.text.english import counted
 
     if bool(evidence) == everything:
         raise click.UsageError("name evidence by digest, or give --all")

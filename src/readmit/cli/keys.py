@@ -49,9 +49,9 @@ def list_keys(invocation: Invocation, /) -> None:
 
 
 def _keys(workspace: Workspace) -> list[dict[str, Any]]:
-    from readmit.records.events import KeyChange
-    from readmit.trust.trust import current, public_of
-    from readmit.workspace.proving import verifier_key
+    from readmit.diagnosis.verification.head_proofs import verifier_key
+    from readmit.records.acts.event import KeyChange
+    from readmit.trust.trusted_keys import current, public_of
 
     changes = workspace.keys.changes()
     active, trusted = current(changes), workspace.keys.trusted(workspace.now())
@@ -137,9 +137,9 @@ def accept(invocation: Invocation, /) -> None:
 def export(invocation: Invocation, /, *, key: str | None, verifier: bool, output: str | None) -> None:
     """Print a public key in PEM, for `readmit verify --key`. Default: the key that signs now."""
     from readmit.cli.output import emit
-    from readmit.records.errors import SealError
-    from readmit.trust.keys import public_pem
-    from readmit.workspace.proving import verifier_key
+    from readmit.diagnosis.verification.head_proofs import verifier_key
+    from readmit.records.error_types import SealError
+    from readmit.trust.private_keys import public_pem
 
     with invocation.open() as workspace:
         trusted = workspace.keys.trusted(workspace.now())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from readmit.cli.command import Invocation
-    from readmit.workspace.leasing import Sweep
+    from readmit.presence.lease import Sweep
 
 WHO = "--principal A1 --role planner --task trip"
 
@@ -63,7 +63,7 @@ def sweep(invocation: Invocation, /, *, every: float | None, trust_clock: bool) 
     unrenewed for their whole length. Stop it with Ctrl-C.
     """
     from readmit.cli.output import show
-    from readmit.workspace.leasing import Sweeper
+    from readmit.presence.lease import Sweeper
 
     unjudged = False
     with invocation.open() as workspace:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from readmit.text.escaping import escaped, json_text
+from readmit.text.escapes import escaped, json_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

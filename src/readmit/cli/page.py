@@ -42,8 +42,8 @@ def page(
     hand it to the returning agent.
     """
     from readmit.cli.output import emit, show, shown
+    from readmit.diagnosis.history import newest_return
     from readmit.pages import return_page, slot_page
-    from readmit.workspace.history import newest_return
 
     if slot is not None and return_id is not None:
         raise click.UsageError("give either RETURN or --slot")

@@ -14,20 +14,20 @@ from rich.text import Text
 
 from readmit.cli import reports, shapes
 from readmit.cli.output import shown
-from readmit.records.events import Checkpoint, Supersede
+from readmit.records.acts.event import Checkpoint, Supersede
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
 from readmit.records.verdicts import Answer, Verdict
-from readmit.text.wording import counted
+from readmit.text.english import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
+    from readmit.records.acts.event import Event
     from readmit.records.decisions import Disposition
-    from readmit.records.events import Event
     from readmit.scenario.play import Play, PlayedReturn
 
 MARKS = {True: ("✓ ", "green"), False: ("✗ ", "red")}

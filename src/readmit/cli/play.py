@@ -71,7 +71,7 @@ def _print(done: Play) -> None:
 
     from readmit.cli import reports
     from readmit.cli.output import show, shown
-    from readmit.text.wording import counted
+    from readmit.text.english import counted
 
     show(Text(shown(done.scenario.name), style="bold"))
     for one in done.returns:

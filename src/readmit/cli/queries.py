@@ -66,7 +66,7 @@ def replay(invocation: Invocation, /, *, return_id: str | None, every: bool) -> 
     """Recompute a past decision from the log and the stored verdicts, and compare bytes."""
     from readmit.cli.audit import returns_of
     from readmit.cli.output import emit, progress, show
-    from readmit.text.wording import counted
+    from readmit.text.english import counted
 
     if (return_id is None) != every:
         raise click.UsageError("give either RETURN or --all")
@@ -107,9 +107,9 @@ def status(invocation: Invocation, /) -> None:
     import msgspec
 
     from readmit.cli.output import emit, progress, show, shown
-    from readmit.ports.presence import last_absence
-    from readmit.records.events import Checkpoint
-    from readmit.text.wording import counted
+    from readmit.records.acts.event import Checkpoint
+    from readmit.state.absence import last_absence
+    from readmit.text.english import counted
 
     with invocation.open() as workspace, progress("Reading the log", workspace.epoch) as watch:
         kinds: Counter[str] = Counter()

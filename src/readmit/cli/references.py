@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
-from readmit.records.errors import ReadmitError, UnknownError
-from readmit.records.own_ids import OWN
+from readmit.records.error_types import ReadmitError, UnknownError
+from readmit.records.identity import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +77,7 @@ def _may_be_hidden(space: str, beginning: str) -> bool:
 
 
 def _is_known(workspace: Workspace, space: str, name: str, by: str) -> bool:
-    from readmit.workspace import rights
+    from readmit.writing import rights
 
     log, rules = workspace.log, lambda: workspace.policy
     check = {"item": rights.item_for, "dispute": rights.dispute_for, EVIDENCE: rights.check_evidence}.get(space)
@@ -133,6 +133,6 @@ def label_of(param: click.Parameter) -> str:
 
 
 def _keys(workspace: Workspace) -> set[str]:
-    from readmit.records.events import KeyChange
+    from readmit.records.acts.event import KeyChange
 
     return {event.payload.key for event in workspace.keys.changes() if isinstance(event.payload, KeyChange)}

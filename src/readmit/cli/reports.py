@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from readmit.cli import shapes
 from readmit.cli.output import shown, table
+from readmit.diagnosis.history import chain, draft_in_words, looked_in_words
 from readmit.records.reasons import DutyState, State
-from readmit.text.wording import counted
-from readmit.workspace.history import chain, draft_in_words, looked_in_words
+from readmit.text.english import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from readmit.diagnosis.missing_needs import Former, Lack
     from readmit.records.decisions import Cause, ConstraintNote, Decision, Disposition, DutyNote
     from readmit.records.items import Drafted
-    from readmit.workspace.missing import Former, Lack
 
 COLORS = {"admitted": "bold green", "blocked": "bold red", "reset": "bold yellow"}
 DIGEST = re.compile(r"[0-9a-f]{64}")

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit.cli.command import Invocation
+    from readmit.diagnosis.missing_needs import Lack
     from readmit.inference import Prepared
-    from readmit.workspace.missing import Lack
-    from readmit.workspace.returns import Return
+    from readmit.workspace.return_handle import Return
 
 WHO = "--principal A1 --role planner --task trip"
 
@@ -210,7 +210,7 @@ def expose(
     """
     from readmit.cli.output import emit, shown
     from readmit.records.canonical import canonical
-    from readmit.records.errors import ExposureError
+    from readmit.records.error_types import ExposureError
 
     with invocation.open() as workspace:
         try:
@@ -237,7 +237,7 @@ def acknowledge(
 ) -> Status:
     """Say that the bundle of a return has arrived. From then on it is not handed over again."""
     from readmit.cli.output import emit, show, shown
-    from readmit.records.errors import ExposureError
+    from readmit.records.error_types import ExposureError
 
     with invocation.open() as workspace:
         try:

@@ -11,11 +11,11 @@ from readmit.records.reasons import Reason
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from readmit.diagnosis.missing_needs import Lack
     from readmit.records.decisions import Cause, ConstraintNote, Decision, Disposition, DutyNote
     from readmit.records.items import Drafted
     from readmit.records.retractions import Retractions
     from readmit.scenario.play import PlayedReturn
-    from readmit.workspace.missing import Lack
 
 
 def summary(decision: Decision, dispositions: Iterable[Disposition]) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def look(invocation: Invocation, /, *, principal: str, role: str, task: str, pur
     from msgspec import to_builtins
 
     from readmit.cli.output import emit, show, shown
-    from readmit.records.looks import Looked
+    from readmit.records.acts.looks import Looked
 
     with invocation.open() as workspace:
         agent = workspace.agent(principal, role=role, task=task)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from readmit.cli.command import Invocation
     from readmit.scenario.steps import Step
-    from readmit.workspace.plans import Notice
     from readmit.workspace.workspace import Workspace
+    from readmit.writing.passed_plans import Notice
 
 # Shorter ones may be ordinary words: an observation is text too.
 _DIGEST = re.compile("[0-9a-fA-F]{8,64}")
@@ -74,7 +74,7 @@ def notices_of(workspace: Workspace, by: str, written: Collection[str]) -> tuple
 def _source_id(fields: dict[str, Any], number: int) -> str | None:
     """An id for the source of an item that has one, so that the same command again changes nothing."""
     from readmit.records.canonical import digest
-    from readmit.records.own_ids import made_id
+    from readmit.records.identity import made_id
 
     item = fields["id"]
     return None if item is None else made_id(nfc(fields["by"]), digest((item, number))[:32], fields["principals"])
@@ -87,7 +87,7 @@ def text_of(source: str) -> str:
     try:
         return Path(source[1:]).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        from readmit.records.errors import RecordError
+        from readmit.records.error_types import RecordError
 
         raise RecordError(f"{source[1:]}: not UTF-8 text; convert it first") from None
 
@@ -98,9 +98,9 @@ def _digest(workspace: Workspace, source: str, by: str) -> str | None:
     What looks like either and is unknown is refused: a mistyped digest would become evidence with that text.
     """
     from readmit.cli.references import resolve
-    from readmit.records.errors import UnknownError
-    from readmit.records.events import EventKind
-    from readmit.records.own_ids import is_own
+    from readmit.records.acts.event import EventKind
+    from readmit.records.error_types import UnknownError
+    from readmit.records.identity import is_own
 
     is_id = bool(_DIGEST.fullmatch(source) or _AN_ID.fullmatch(source))
     # A writer's own id looks like a file.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from readmit.cli.command import Invocation
-    from readmit.workspace.subscribing import FallenItem
+    from readmit.presence.subscription import FallenItem
 
 WHO = "--principal A1 --role planner --task trip"
 

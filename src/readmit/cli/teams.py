@@ -75,7 +75,7 @@ def opened(workspace: Workspace, given: Mapping[str, Any]) -> Inference:
 
 def lines(prepared: Prepared) -> Iterator[str]:
     """One preparation, for the operator."""
-    from readmit.text.wording import counted
+    from readmit.text.english import counted
 
     who = prepared.identity
     yield (

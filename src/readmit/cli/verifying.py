@@ -11,7 +11,7 @@ import click
 from readmit.cli import errors
 from readmit.cli.command import command
 from readmit.cli.status import Status
-from readmit.records.errors import RecordError, SealError
+from readmit.records.error_types import RecordError, SealError
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -54,7 +54,7 @@ def verify(invocation: Invocation, /, *, file: BinaryIO, keys: tuple[str, ...], 
     from readmit.records.canonical import without_mark
     from readmit.trust.notes import NoteKey
     from readmit.trust.proofs import is_proof
-    from readmit.trust.trust import keyid_of
+    from readmit.trust.trusted_keys import keyid_of
 
     data = without_mark(file.read())
     cosigners = [NoteKey.from_vkey(word) for word in witnesses]
@@ -83,7 +83,7 @@ def verify(invocation: Invocation, /, *, file: BinaryIO, keys: tuple[str, ...], 
 
 def _words(value: object) -> str:
     from readmit.cli.output import shown
-    from readmit.text.escaping import json_text
+    from readmit.text.escapes import json_text
 
     return shown(json_text(value) if isinstance(value, dict) else str(value))
 
@@ -96,7 +96,7 @@ def named_keys(keys: tuple[str, ...]) -> tuple[dict[str, bytes], list[NoteKey]]:
 
     from readmit.records.canonical import without_mark
     from readmit.trust.notes import NoteKey, read_vkeys
-    from readmit.trust.trust import keyid_of
+    from readmit.trust.trusted_keys import keyid_of
 
     raw, logs = {}, []
     for word in keys:

@@ -43,9 +43,9 @@ def witness(invocation: Invocation, /, *, listen: str, state: Path, trusted: tup
     nobody who can write the logs can write it.
     """
     from readmit.cli.output import emit, show, shown
-    from readmit.records.errors import WitnessError
+    from readmit.records.error_types import WitnessError
+    from readmit.trust.witness.cosigner import open_witness
     from readmit.trust.witness.server import WitnessServer
-    from readmit.trust.witness.witness import open_witness
 
     logs = [key for text in trusted for key in _keys(text)]
     host, port = _address(listen)

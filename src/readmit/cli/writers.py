@@ -36,7 +36,7 @@ def new(invocation: Invocation, /, *, file: str) -> None:
     from pathlib import Path
 
     from readmit.cli.output import emit, show
-    from readmit.trust.keys import public_pem
+    from readmit.trust.private_keys import public_pem
     from readmit.trust.signer_file import make_signer
 
     made = make_signer(file)
@@ -113,7 +113,7 @@ def rotate(invocation: Invocation, /, *, principal: str, public: str, **given: A
 def revoke(invocation: Invocation, /, *, key: str, **given: Any) -> None:
     """Count no signature of a key from an epoch on. The beginning of the key's id is enough."""
     from readmit.cli.output import emit, show
-    from readmit.records.errors import SealError
+    from readmit.records.error_types import SealError
 
     with invocation.acting(given["by"]) as workspace:
         found = [one.key for one in workspace.writers.enrolled() if one.key.startswith(key)]

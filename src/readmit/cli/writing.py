@@ -11,13 +11,13 @@ from readmit.cli.command import command
 from readmit.cli.declared import command_of
 from readmit.cli.references import Reference
 from readmit.cli.steps import notices_of, step_of, text_of, write_item, write_steps
-from readmit.records.kinds import KINDS
+from readmit.records.acts.kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit.cli.command import Invocation
-    from readmit.workspace.plans import Notice
+    from readmit.writing.passed_plans import Notice
 
 WHO = "--principal A1 --role planner --task trip"
 
@@ -58,8 +58,8 @@ def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
     from readmit.records.base import nfc
     from readmit.records.canonical import decode_file
     from readmit.records.policy import Policy, differences
-    from readmit.workspace.naming import normal
     from readmit.workspace.workspace import Workspace
+    from readmit.writing.spelling import normal
 
     chosen = None if policy is None else decode_file(policy.read(), Policy, what=errors.name_of(policy))
     created = not {invocation.workspace, nfc(invocation.workspace)}.intersection(names(invocation.db))
@@ -242,7 +242,7 @@ def _write_file(invocation: Invocation, file: BinaryIO) -> None:
     from readmit.cli.output import progress as bar
     from readmit.scenario.document import read_steps
     from readmit.scenario.play import write
-    from readmit.text.wording import counted
+    from readmit.text.english import counted
 
     steps = read_steps(file.read(), file=errors.name_of(file))
     with invocation.open() as workspace, bar("Writing", len(steps)) as watch:

@@ -5,13 +5,13 @@ Paper, "From a possible dependency to a confirmed invalidation". ``Inference`` i
 
 from __future__ import annotations
 
+from readmit.inference.disputes import Asked, Resolution
+from readmit.inference.duty_plan import Planned
 from readmit.inference.inference import Inference
-from readmit.inference.ingesting import Ingested
-from readmit.inference.planning import Planned
+from readmit.inference.ingestion import Ingested
 from readmit.inference.prepared import Prepared
-from readmit.inference.resolving import Asked, Resolution
 from readmit.inference.settings import InferenceModels, Settings, settings_from
-from readmit.inference.watching import Announcement, Look, Watch
+from readmit.inference.watch import Announcement, Look, Watch
 from readmit.models.stages.extract import Turn
 
 __all__ = [

@@ -9,30 +9,29 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.events import Event, Suspect
+from readmit.records.acts.event import Event, Suspect
 from readmit.records.evidence import Evidence
 from readmit.records.items import KINDS
 from readmit.records.policy import Policy
-from readmit.records.quotes import quoted
 from readmit.records.reasons import Reason
 from readmit.records.snapshot import Held, Sighting, Snapshot
-from readmit.records.verdicts import Pair, Ruling, Verdict, quotes_found, ruling
+from readmit.records.verdicts import Pair, Ruling, Verdict, quoted, quotes_found, ruling
 from readmit.rules.capture.bindings import flaws
 from readmit.rules.capture.links import linked
 from readmit.rules.invalidate.implicit import critical_dependencies, said_at, use_of
 from readmit.rules.invalidate.propose import observations_of, targets_of
 from readmit.rules.invalidate.resolve import resolve
-from readmit.workspace.examining import writer_of
-from readmit.workspace.loading import snapshot as take_snapshot
+from readmit.state.examination import writer_of
+from readmit.state.load import snapshot as take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from readmit.inference.settings import Settings
-    from readmit.ports.store import Log
+    from readmit.log.log import Log
+    from readmit.records.acts.event import Checkpoint
     from readmit.records.decisions import Cause
-    from readmit.records.events import Checkpoint
     from readmit.records.identity import Identity
     from readmit.rules.invalidate.propose import Observation, Target
 

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.records.acts.event import Link
 from readmit.records.canonical import digest
 from readmit.records.decisions import Disposition
-from readmit.records.events import Link
 from readmit.records.items import Frontier, Obligation
 from readmit.records.reasons import Reason
 from readmit.records.snapshot import Held
 from readmit.rules.cycle import examine
+from readmit.state.load import snapshot as take_snapshot
 from readmit.text.nearness import name_words
-from readmit.workspace.loading import snapshot as take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.ports.derived import Derived
-    from readmit.records.events import Checkpoint
+    from readmit.log.derived_texts import DerivedTexts
+    from readmit.records.acts.event import Checkpoint
     from readmit.records.identity import Identity
     from readmit.rules.cycle import Examined
     from readmit.workspace.workspace import Workspace
@@ -110,7 +110,7 @@ def _is_evidence(held: Held) -> bool:
     return not isinstance(held.item, Obligation | Frontier)
 
 
-def _needs(derived: Derived, duties: Sequence[Obligation]) -> dict[str, OpenNeed]:
+def _needs(derived: DerivedTexts, duties: Sequence[Obligation]) -> dict[str, OpenNeed]:
     keys = {(duty.id, name): need_key(duty.id, name) for duty in duties for name in duty.required}
     stored = derived.read(NEED, PLANNED, keys.values())
     texts: dict[str, list[str]] = {}

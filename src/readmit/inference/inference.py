@@ -9,36 +9,36 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Self, Unpack
 
-from readmit.inference import planning
-from readmit.inference.examined import note
-from readmit.inference.ingesting import conversation, ingest
-from readmit.inference.preparing import file, prepare
-from readmit.inference.resolving import resolve_disputes
+from readmit.inference import duty_plan as planning
+from readmit.inference.disputes import resolve_disputes
+from readmit.inference.examination_mark import note
+from readmit.inference.ingestion import conversation, ingest
+from readmit.inference.preparation import file, prepare
 from readmit.inference.settings import InferenceModels, Settings
-from readmit.inference.watching import Watch
+from readmit.inference.watch import Watch
 from readmit.models.stages.answer import MAX_TOKENS
 from readmit.models.stages.extract import WITHOUT, Turn
 from readmit.models.usage import Metered, TokenLedger
 from readmit.records.arguments import check_fields, explained
 from readmit.records.base import listed, nfc, require, require_digest, require_name, require_text
-from readmit.records.errors import ModelError
-from readmit.workspace.recording import UseFields
+from readmit.records.error_types import ModelError
+from readmit.writing.item_content import UseFields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from readmit.inference.ingesting import Ingested
-    from readmit.inference.planning import Planned
+    from readmit.inference.disputes import Asked, Resolution
+    from readmit.inference.duty_plan import Planned
+    from readmit.inference.ingestion import Ingested
     from readmit.inference.prepared import Prepared
-    from readmit.inference.resolving import Asked, Resolution
-    from readmit.inference.watching import Announcement
+    from readmit.inference.watch import Announcement
+    from readmit.models.protocols import Embedder, Model
     from readmit.models.usage import StageUsage
-    from readmit.ports.models import Embedder, Model
+    from readmit.records.acts.event import Checkpoint
     from readmit.records.base import Moment
-    from readmit.records.events import Checkpoint
     from readmit.records.identity import Identity
     from readmit.workspace.agent import Agent
-    from readmit.workspace.returns import Return
+    from readmit.workspace.return_handle import Return
     from readmit.workspace.workspace import Workspace
 
 ROUNDS = 4

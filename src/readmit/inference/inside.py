@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.inference import judging
+from readmit.inference import verdict_writer as judging
 from readmit.records.canonical import digest
 from readmit.records.verdicts import Pair, Ruling
+from readmit.returning.request import ask
 from readmit.rules.cycle import decide
+from readmit.state.load import requested
 from readmit.text.nearness import words_of
-from readmit.workspace.asking import ask
-from readmit.workspace.loading import requested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from readmit.inference.baseline import Baseline
     from readmit.models.stages.verify import Verifier
-    from readmit.records.events import Checkpoint
+    from readmit.records.acts.event import Checkpoint
     from readmit.records.identity import Identity
     from readmit.records.items import Item
     from readmit.workspace.workspace import Workspace

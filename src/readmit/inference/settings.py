@@ -8,16 +8,16 @@ import msgspec
 
 from readmit.models.embedders import open_embedder
 from readmit.models.fence import MAX_CHARS
-from readmit.models.open import open_model
+from readmit.models.open_model import open_model
 from readmit.models.stages import imply, link, scan, scan_many, verify
 from readmit.records.base import Record
 from readmit.records.canonical import repeated_key, without_mark
-from readmit.records.errors import ModelError, RecordError
+from readmit.records.error_types import ModelError, RecordError
 from readmit.records.items import Kind
 from readmit.rules.invalidate.propose import Limits, Signal
 
 if TYPE_CHECKING:
-    from readmit.ports.models import Embedder, Model
+    from readmit.models.protocols import Embedder, Model
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 

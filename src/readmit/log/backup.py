@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.log.engines.sqlite_files import create_private
 from readmit.log.engines.sqlite_schema import MASK, SHIFT, is_made, store_id
-from readmit.records.errors import StoreError
+from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from readmit.log.engines.sql import chunks
 from readmit.log.engines.sqlite_schema import SHIFT
-from readmit.log.running_digest import ZERO, check_digest
-from readmit.log.sql import chunks
-from readmit.log.statemap import key_of
-from readmit.records.commits import event_data, said
-from readmit.records.errors import TamperedError, UnknownError
-from readmit.records.events import Event
+from readmit.log.tree.running_digest import ZERO, check_digest
+from readmit.log.tree.state_map import key_of
+from readmit.records.acts.event import Event
+from readmit.records.acts.kinds import KINDS, kind_named
+from readmit.records.error_types import TamperedError, UnknownError
 from readmit.records.items import Item
-from readmit.records.kinds import KINDS, kind_named
 from readmit.records.snapshot import Sighting
-from readmit.records.tree import leaf_hash
+from readmit.trust.commit_record import event_data, said
+from readmit.trust.merkle import leaf_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from readmit.log.commits import Commits
-    from readmit.log.sql import Connection
-    from readmit.records.commits import Bound
+    from readmit.log.engines.sql import Connection
+    from readmit.log.tree.commits import Commits
+    from readmit.trust.commit_record import Bound
 
 COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest, signature, given"
 EVENT = COLUMNS + " FROM event "

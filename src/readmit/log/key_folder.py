@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from readmit.records.canonical import digest_of
-from readmit.records.errors import StoreError, TamperedError
+from readmit.records.error_types import StoreError, TamperedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,26 +6,71 @@ It is in the workspace's own store, so write access to a memory store gives none
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
+from readmit.log.engines.sql import blob, chunks
 from readmit.log.engines.sqlite_schema import SHIFT
-from readmit.log.indexes import carried_key, carried_leaf
-from readmit.log.running_digest import running
-from readmit.log.sql import blob, chunks
-from readmit.log.statemap import is_short_form, key_of
-from readmit.ports.backend import Binding, Entry
+from readmit.log.indexes.index_rows import carried_key, carried_leaf
+from readmit.log.tree.running_digest import running
+from readmit.log.tree.state_map import is_short_form, key_of
+from readmit.records.acts.event import EventKind
+from readmit.records.acts.kinds import name_in
+from readmit.records.base import Digest, Id, Name, Record
 from readmit.records.canonical import canonical
-from readmit.records.errors import TamperedError
-from readmit.records.events import EventKind
-from readmit.records.kinds import name_in
+from readmit.records.error_types import TamperedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from readmit.log.commits import Commits
-    from readmit.log.sql import Connection
+    from readmit.log.engines.sql import Connection
+    from readmit.log.tree.commits import Commits
+
+
+NativeId = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
+Owner = Annotated[str, msgspec.Meta(max_length=256)]
+"""The owner of a record's private bank; empty for the team's records."""
+
+TEAM = ""
+
+
+class Precision(StrEnum):
+    """How much is known about where a record's text came from. Both kinds bind: every source must be admitted."""
+
+    EXACT = "exact"
+    """The record was formed from its sources and from nothing else."""
+    CONSERVATIVE = "conservative"
+    """The record may contain parts of each source: a merge, native context, or a claim made when it was adopted."""
+
+
+class Binding(Record, kw_only=True):
+    """One source of a record: a work-state item, or evidence, which counts as every item bound to it."""
+
+    of: Literal["item", "evidence"] = "item"
+    ref: Id
+    precision: Precision = Precision.EXACT
+
+
+class Entry(Record, kw_only=True):
+    """A record's ledger entry: the digest of its text, its sources, and who had it formed."""
+
+    record: NativeId
+    text: Digest
+    bindings: tuple[Binding, ...]
+    by: Name
+    owner: Owner = TEAM
+    merged_from: tuple[Name, ...] = ()
+    """Its other writers: those whose text a store merged into it."""
+    note: str = ""
+    """What an adapter needs in order to recognize the record again, if one digest is not enough."""
+
+    @property
+    def writers(self) -> frozenset[str]:
+        """All its writers."""
+        return frozenset((self.by, *self.merged_from))
+
 
 _decode = msgspec.json.Decoder(Entry).decode
 LEDGER = "ledger"
@@ -53,7 +98,7 @@ def _altered(backend: str) -> TamperedError:
     )
 
 
-class SqlSourceLedger:
+class SourceLedger:
     """The ledger of one workspace. The workspace's number is in every key."""
 
     def __init__(self, connection: Connection, ws: int, commits: Commits) -> None:
@@ -64,22 +109,28 @@ class SqlSourceLedger:
 
     @property
     def pending(self) -> bool:
+        """Whether this thread has a transaction open: then a wait for a lock could be a deadlock."""
         return self._connection.pending
 
     def take(self, name: str) -> bool:
+        """Take a named lock that no thread and no process holds. Does not wait."""
         return self._connection.locks.take(f"{self._ws}/{name}")
 
     def still(self, name: str) -> bool:
+        """Whether the lock is still held: a server may have lost the session that took it."""
         return self._connection.locks.still(f"{self._ws}/{name}")
 
     def free(self, name: str) -> None:
+        """Release a lock."""
         self._connection.locks.free(f"{self._ws}/{name}")
 
     def version(self, backend: str) -> int:
+        """Changes with every change to a backend's entries."""
         with self._connection.reading():
             return int.from_bytes(self._commits.value(version_key(backend)), "big")
 
     def entries(self, backend: str) -> dict[str, Entry]:
+        """Every entry of a backend, by record."""
         query = "SELECT record, body FROM source WHERE ws = ? AND backend = ?"
         with self._connection.reading():
             rows = self._sql.execute(query, (self._ws, backend)).fetchall()
@@ -91,6 +142,7 @@ class SqlSourceLedger:
         return {record: _decode(body) for record, body in rows}
 
     def entry(self, backend: str, record: str) -> Entry | None:
+        """One entry."""
         query = "SELECT body FROM source WHERE ws = ? AND backend = ? AND record = ?"
         with self._connection.reading():
             row = self._sql.execute(query, (self._ws, backend, record)).fetchone()
@@ -101,6 +153,7 @@ class SqlSourceLedger:
         return None if row is None else _decode(row[0])
 
     def write(self, backend: str, entries: Sequence[Entry], *, drop: Sequence[str] = ()) -> None:
+        """Store entries, replacing those of the same records, and remove others; durable when it returns."""
         gone = [(self._ws, backend, record) for record in (*drop, *(entry.record for entry in entries))]
         with self._connection.atomic():
             for record in drop:
@@ -116,6 +169,7 @@ class SqlSourceLedger:
 
     def carriers(self, backend: str) -> dict[str, frozenset[str]]:
         # An item's event has the item's id, so the id is read without decoding the item.
+        """For each evidence digest in the backend's entries: the items bound to it."""
         query = """
             SELECT filed.digest, event.id FROM filed
             JOIN binding ON binding.ws = filed.ws AND binding.evidence = filed.epoch
@@ -135,6 +189,7 @@ class SqlSourceLedger:
         return {digest: frozenset(map(name_in, names)) for digest, names in found.items() if names}
 
     def lacking(self, bindings: Iterable[Binding]) -> tuple[Binding, ...]:
+        """The sources that are unknown in this workspace."""
         return tuple(one for one in bindings if not self._exists(one))
 
     def _exists(self, binding: Binding) -> bool:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.log.key_folder import KeyFolder, places_of
 from readmit.records.base import shown as shown_value
-from readmit.records.errors import RecordError, StoreError
+from readmit.records.error_types import RecordError, StoreError
 
 if TYPE_CHECKING:
-    from readmit.log.log import SqlLog
-    from readmit.log.sql import Connection
+    from readmit.log.engines.sql import Connection
+    from readmit.log.log import Log
 
 MEMORY = ":memory:"
 FORM = "write postgresql://user:password@host:5432/database, with special characters percent-encoded"
@@ -32,7 +32,7 @@ _AND_REST = re.compile(r"(password\s*=).*", re.IGNORECASE | re.DOTALL)
 class OpenedStore(NamedTuple):
     """A workspace's log, and the folder of its store's keys; none if the keys are in memory."""
 
-    log: SqlLog
+    log: Log
     keys: Path | None
 
 
@@ -68,13 +68,13 @@ def open_store(
     The keys of a store are in a folder under its id, so they are found again if it is moved or restored elsewhere. A
     store is refused if another one was seen at its place.
     """
-    from readmit.log.log import SqlLog
+    from readmit.log.log import Log
 
     _check_place("path", place)
     if keys is not None:
         _check_place("keys", keys)
     if str(place) == MEMORY:
-        return OpenedStore(SqlLog(_connected(place), workspace), None)
+        return OpenedStore(Log(_connected(place), workspace), None)
     folder = KeyFolder.chosen(keys)
     if not read_only:
         folder.make()
@@ -84,7 +84,7 @@ def open_store(
     try:
         settle = folder.check if read_only else folder.learn
         settle(_places(place, connection), connection.store_id, shown(place))
-        return OpenedStore(SqlLog(connection, workspace), folder.of(connection.store_id))
+        return OpenedStore(Log(connection, workspace), folder.of(connection.store_id))
     except BaseException:
         connection.close()
         raise
@@ -137,7 +137,7 @@ def names(place: str | Path) -> tuple[str, ...]:
         from readmit.log.engines.postgres_schema import workspaces
 
         return workspaces(str(place))
-    from readmit.log.names import names
+    from readmit.log.workspace_names import names
 
     return names(place)
 

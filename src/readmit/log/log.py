@@ -11,39 +11,39 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.log.audience import ANY
-from readmit.log.audit import AuditTrail
-from readmit.log.bulk import insert, inserted
-from readmit.log.derived import DerivedTexts
+from readmit.log.audit_trail import AuditTrail
+from readmit.log.clock_rights import Timing
+from readmit.log.derived_texts import DerivedTexts
+from readmit.log.engines.bulk import insert, inserted
+from readmit.log.engines.sql import End, flush
 from readmit.log.event_rows import find_item
-from readmit.log.gathered import Gathered, may_wait
-from readmit.log.indexes import Indexes, name_key
-from readmit.log.ledger import SqlSourceLedger
+from readmit.log.gathered_observations import Gathered, may_wait
+from readmit.log.indexes.audience import ANY
+from readmit.log.indexes.index_rows import Indexes, name_key
+from readmit.log.ledger import SourceLedger
 from readmit.log.log_end import LogEnd
-from readmit.log.memories import MemoryRecords
-from readmit.log.proving import parts_of
+from readmit.log.memory_records import MemoryRecords
 from readmit.log.reads import LogReads
-from readmit.log.sql import End, flush
-from readmit.log.statemap import key_of
-from readmit.log.timing import Timing
+from readmit.log.tree.event_proof import parts_of
+from readmit.log.tree.state_map import key_of
+from readmit.records.acts.draft import StoredEvent
+from readmit.records.acts.event import EventKind
 from readmit.records.base import utc
-from readmit.records.drafts import StoredEvent
-from readmit.records.errors import ConflictError, RateError, StoreError, TamperedError
-from readmit.records.events import EventKind
+from readmit.records.error_types import ConflictError, RateError, StoreError, TamperedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from readmit.log.clock_rights import Timekeeper
+    from readmit.log.engines.listener import CommitListener
+    from readmit.log.engines.sql import Connection, Rows
     from readmit.log.log_end import Appended
-    from readmit.log.sql import Connection, Rows
-    from readmit.ports.sealer import Sealer
-    from readmit.ports.store import Listener
-    from readmit.ports.timekeeper import Timekeeper
-    from readmit.records.commits import EventParts
-    from readmit.records.drafts import Draft
-    from readmit.records.kinds import DeclaredKind
+    from readmit.records.acts.draft import Draft
+    from readmit.records.acts.kinds import DeclaredKind
+    from readmit.trust.commit_record import EventParts
+    from readmit.trust.sealer import Sealer
 
 _NAME = "INSERT INTO name VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _FILE = "INSERT INTO filed VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
@@ -51,7 +51,7 @@ _FILED = "SELECT epoch FROM filed WHERE ws = ? AND digest = ?"
 _NAMED = "SELECT epoch FROM name WHERE ws = ? AND id = ?"
 
 
-class SqlLog(LogReads):
+class Log(LogReads):
     """One workspace in a database. The workspace's number is in every key."""
 
     def __init__(self, connection: Connection, workspace: str) -> None:
@@ -62,53 +62,70 @@ class SqlLog(LogReads):
         self._timing: Timing | None = None
         self.audit = AuditTrail(connection, self._ws)
         self.derived = DerivedTexts(connection, self._ws, self.commits)
-        self.sources = SqlSourceLedger(connection, self._ws, self.commits)
+        self.sources = SourceLedger(connection, self._ws, self.commits)
         self.memories = MemoryRecords(connection, self._ws)
 
     @property
     def store_id(self) -> str:
+        """The random id of the store that the workspace is in."""
         return self.connection.store_id
 
     def atomic(self, *, short: bool = False) -> AbstractContextManager[None]:
+        """All or nothing, durable when the outermost ends.
+
+        A ``short`` one runs no code of the caller, so other threads may wait for it to share its commit.
+        """
         return self.connection.atomic(short=short)
 
     @property
     def pending(self) -> bool:
+        """Whether a transaction is open, with nothing durable yet."""
         return self.connection.pending
 
     def reading(self) -> AbstractContextManager[None]:
+        """Several reads of one consistent state."""
         return self.connection.reading()
 
     def backup(self, target: Path) -> int:
+        """Copy what is committed to a new file, and return the epoch at which this log ends in it."""
         return self.connection.backup(target)[self.workspace]
 
-    def listen(self) -> Listener:
+    def listen(self) -> CommitListener:
+        """Somebody who waits for the next commit, by any process."""
         return self.connection.bell.listen()
 
     def seal_with(self, sealer: Sealer) -> None:
+        """Sign every commit, and check every read, with a workspace's keys."""
         self.commits.sealer = sealer
 
     def keep_time(self, keeper: Timekeeper) -> None:
+        """Ask whose clocks may move the log's moment. Without it, everybody's may."""
         self._timing = Timing(keeper)
 
     def signed_note(self) -> bytes | None:
+        """The newest signed head; none if no key was at hand."""
         with self.reading():
             return self.commits.note()
 
     def consistency(self, old: int, new: int) -> list[bytes]:
+        """The proof that the first ``old`` of ``new`` commits are unchanged."""
         return self.commits.consistency(old, new)
 
     def commit_records(self) -> Iterator[bytes]:
+        """The record of every commit, in order, as it is stored."""
         return self.commits.records()
 
     def standing(self, *kinds: DeclaredKind, key: str = ANY) -> list[bytes]:
+        """The signed digest over ``milestones`` of each kind, empty for none. Another list has another digest."""
         with self.connection.reading():
             return [self.commits.value(_milestone(kind, key)) for kind in kinds]
 
     def parts_of(self, epoch: int, size: int) -> EventParts:
+        """What a proof of the event at an epoch is made of, for a head of ``size`` commits."""
         return parts_of(self._rows, epoch, size)
 
     def close(self) -> None:
+        """Close the storage."""
         self.connection.close()
 
     # Writing.

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from readmit.log.sql import End
-from readmit.records.commits import event_data
-from readmit.records.events import EventKind
-from readmit.records.tree import leaf_hash
+from readmit.log.engines.sql import End
+from readmit.records.acts.event import EventKind
+from readmit.trust.commit_record import event_data
+from readmit.trust.merkle import leaf_hash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from readmit.records.commits import Bound
-    from readmit.records.drafts import Draft
+    from readmit.records.acts.draft import Draft
+    from readmit.trust.commit_record import Bound
 
 # As in RFC 3339, within quotes and with a Z for UTC.
 _encode = msgspec.json.Encoder().encode

@@ -7,41 +7,50 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.log import observed, overview, tail
-from readmit.log.audience import ANY, keys_of
-from readmit.log.commits import Commits
+from readmit.log import tail
+from readmit.log.engines.sql import End, chunks, flush
 from readmit.log.engines.sqlite_schema import SHIFT
 from readmit.log.event_rows import SIGHTING, EventRows, find_item
-from readmit.log.indexes import worked_key
-from readmit.log.kept import KeptLists, bound_to, in_slots
-from readmit.log.newest import latest_of, newest_for
-from readmit.log.running_digest import check_last
-from readmit.log.slot_lists import KeptSlots
-from readmit.log.sql import End, chunks, flush
-from readmit.log.stated import DEPENDENCY, SLOT, LastStatements
-from readmit.log.statemap import key_of
-from readmit.log.totals import ENDED, OPENED, WriterTotals
-from readmit.ports.store import Visible
+from readmit.log.indexes import overview
+from readmit.log.indexes import seen_observations as observed
+from readmit.log.indexes.audience import ANY, keys_of
+from readmit.log.indexes.index_rows import worked_key
+from readmit.log.indexes.newest_events import latest_of, newest_for
+from readmit.log.indexes.slot_lists import KeptSlots
+from readmit.log.indexes.stated import DEPENDENCY, SLOT, LastStatements
+from readmit.log.indexes.totals import ENDED, OPENED, WriterTotals
+from readmit.log.kept_events import KeptLists, bound_to, in_slots
+from readmit.log.tree.commits import Commits
+from readmit.log.tree.running_digest import check_last
+from readmit.log.tree.state_map import key_of
+from readmit.records.acts.event import Checkpoint, EventKind
+from readmit.records.acts.voids import Voids
 from readmit.records.base import utc
 from readmit.records.decisions import Returned
-from readmit.records.errors import TamperedError, UnknownError
-from readmit.records.events import Checkpoint, EventKind
-from readmit.records.statements import kin_of
-from readmit.records.voids import Voids
+from readmit.records.error_types import TamperedError, UnknownError
+from readmit.records.same_statement import kin_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
-    from readmit.log.audience import Row
-    from readmit.log.sql import Connection
-    from readmit.records.events import Event
+    from readmit.log.engines.sql import Connection
+    from readmit.log.indexes.audience import Row
+    from readmit.records.acts.event import Event
+    from readmit.records.acts.kinds import DeclaredKind
     from readmit.records.identity import Identity
     from readmit.records.items import Item
-    from readmit.records.kinds import DeclaredKind
     from readmit.records.snapshot import SeenObservation, Sighting
+
+
+class Visible(NamedTuple):
+    """What an identity can see: events on the state, and the evidence of its items by digest."""
+
+    events: list[Event]
+    evidence: dict[str, Sighting]
+
 
 EVIDENCE = "evidence"
 _VOIDS = key_of("milestone", str(EventKind.VOID), ANY)
@@ -211,11 +220,12 @@ class LogReads:
                 if self.commits.value(key):
                     raise TamperedError(f"{id_!r} is in the log, but its name is not: an index row was hidden")
                 return None
+            event: Event | None
             if kind.prefix in _FOUND_OTHERWISE:
                 event = self._rows.checked(row[0])
             else:
                 # The digest of a name covers one event.
-                (event,) = self._rows.load(row) or (None,)
+                event = next(iter(self._rows.load(row)), None)
                 self._rows.check({key: list(row)}, f"the event named {id_!r}")
             if event is None or event.id != id_:
                 raise TamperedError(f"{id_!r} leads to another event: an index row was altered")

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.log.engines.sql import PAGE
 from readmit.log.event_rows import EVENT
-from readmit.log.sql import PAGE
-from readmit.records.commits import Commit
-from readmit.records.errors import TamperedError
+from readmit.records.error_types import TamperedError
 from readmit.records.items import Item
-from readmit.records.tree import TreeBuilder, leaf_hash, tree_hash, verify_consistency
+from readmit.trust.commit_record import Commit
+from readmit.trust.merkle import TreeBuilder, leaf_hash, tree_hash, verify_consistency
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from readmit.log.commits import Commits
     from readmit.log.event_rows import EventRows
-    from readmit.records.events import Event
+    from readmit.log.tree.commits import Commits
+    from readmit.records.acts.event import Event
 
 _TAIL = EVENT + "WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?"
 _decode = msgspec.json.Decoder(Commit).decode

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from readmit.models.embedders import FunctionEmbedder, Lexical, MiniLM, OpenAIEmbedder, open_embedder
     from readmit.models.endpoint import Endpoint
     from readmit.models.gguf import Gguf
-    from readmit.models.open import open_model
+    from readmit.models.open_model import open_model
     from readmit.models.openai_compatible import OpenAICompatible
+    from readmit.models.protocols import Ask, Embedder, Failure, Fault, Model, OpenModel, Reply, Usage
     from readmit.models.recorded import Recorded, Recorder
     from readmit.models.stages.answer import Opinion, Question, opine
     from readmit.models.structured import answer
     from readmit.models.usage import Metered, StageUsage, TokenLedger
-    from readmit.ports.models import Ask, Embedder, Failure, Fault, Model, OpenModel, Reply, Usage
-    from readmit.ports.plugins import Line
+    from readmit.plugins import Line
 else:
     __getattr__ = lazily(
         __name__,
@@ -30,14 +30,14 @@ else:
             "readmit.models.embedders": ("FunctionEmbedder", "Lexical", "MiniLM", "OpenAIEmbedder", "open_embedder"),
             "readmit.models.endpoint": ("Endpoint",),
             "readmit.models.gguf": ("Gguf",),
-            "readmit.models.open": ("open_model",),
+            "readmit.models.open_model": ("open_model",),
             "readmit.models.openai_compatible": ("OpenAICompatible",),
             "readmit.models.recorded": ("Recorded", "Recorder"),
             "readmit.models.stages.answer": ("Opinion", "Question", "opine"),
             "readmit.models.structured": ("answer",),
             "readmit.models.usage": ("Metered", "StageUsage", "TokenLedger"),
-            "readmit.ports.models": ("Ask", "Embedder", "Failure", "Fault", "Model", "OpenModel", "Reply", "Usage"),
-            "readmit.ports.plugins": ("Line",),
+            "readmit.models.protocols": ("Ask", "Embedder", "Failure", "Fault", "Model", "OpenModel", "Reply", "Usage"),
+            "readmit.plugins": ("Line",),
         },
     )
 

@@ -14,13 +14,13 @@ import msgspec
 
 from readmit.models.chat import failure, read_response, shown, text_of
 from readmit.models.jsonl import read_lines
-from readmit.ports.models import Fault
+from readmit.models.protocols import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from readmit.ports.models import Ask, Failure, Reply
+    from readmit.models.protocols import Ask, Failure, Reply
 
 _REFUSED = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY})
 

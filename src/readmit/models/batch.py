@@ -19,14 +19,14 @@ from readmit.models.answers import Answers, read_answers, result_of
 from readmit.models.chat import Dialect, Limit, model_of, request_body
 from readmit.models.extras import need
 from readmit.models.jsonl import Addressed, id_of, read_lines
-from readmit.records.errors import ModelError, PendingAnswers
+from readmit.records.error_types import ModelError, PendingAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Self
 
     from readmit.models.answers import AnswerEntry
-    from readmit.ports.models import Ask, Failure, Reply
+    from readmit.models.protocols import Ask, Failure, Reply
 
 logger = logging.getLogger("readmit")
 REQUESTS = "requests.jsonl"

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from readmit.models.fence import visible_text
-from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
+from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
 
 MAX_ANSWER_CHARS = 200_000
 """An answer longer than this is refused unread."""

@@ -21,7 +21,7 @@ import msgspec
 
 from readmit.models.endpoint import CallError, Endpoint
 from readmit.records.canonical import digest_of
-from readmit.records.errors import ModelError
+from readmit.records.error_types import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.ports.models import Embedder
+    from readmit.models.protocols import Embedder
 
     Matrix = NDArray[np.float32]
 

@@ -15,10 +15,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from readmit.models.addresses import in_clear, is_local
 from readmit.models.extras import need
-from readmit.ports.models import Fault
-from readmit.records.addresses import in_clear, is_local
-from readmit.records.errors import ModelError
+from readmit.models.protocols import Fault
+from readmit.records.error_types import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

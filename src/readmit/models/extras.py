@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from readmit.records.errors import ModelError
+from readmit.records.error_types import ModelError
 
 
 def need(package: str, extra: str) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit.text.hidden import replace_hidden
 
 if TYPE_CHECKING:

@@ -20,13 +20,13 @@ import msgspec
 from readmit.models.endpoint import CallError, Endpoint
 from readmit.models.extras import need
 from readmit.models.openai_compatible import OpenAICompatible
-from readmit.records.errors import ModelError
+from readmit.records.error_types import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-    from readmit.ports.models import Ask, Failure, Reply
+    from readmit.models.protocols import Ask, Failure, Reply
 
 # Makes llama.cpp's schema compiler omit white space; other servers ignore it.
 _COMPACT = {"x-guidance": {"whitespace_flexible": False}}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.records.canonical import without_mark
-from readmit.records.errors import ModelError
+from readmit.records.error_types import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

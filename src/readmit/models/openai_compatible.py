@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-    from readmit.ports.models import Ask, Failure, Reply
+    from readmit.models.protocols import Ask, Failure, Reply
 
 _PATH = "/chat/completions"
 

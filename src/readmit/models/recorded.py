@@ -16,14 +16,14 @@ from readmit.models.answers import AnswerEntry, Answers, read_answers, result_of
 from readmit.models.chat import response_body
 from readmit.models.extras import need
 from readmit.models.jsonl import Addressed
-from readmit.ports.models import Reply
-from readmit.records.errors import ModelError, UnknownError
+from readmit.models.protocols import Reply
+from readmit.records.error_types import ModelError, UnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-    from readmit.ports.models import Ask, Failure, Model
+    from readmit.models.protocols import Ask, Failure, Model
 
 
 class Recorded:

@@ -13,8 +13,8 @@ import msgspec
 
 from readmit.models.chat import shown
 from readmit.models.fence import fence
-from readmit.ports.models import Ask, Failure, Fault, Model, Reply, Usage
-from readmit.records.errors import ModelError
+from readmit.models.protocols import Ask, Failure, Fault, Model, Reply, Usage
+from readmit.records.error_types import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.models.chat import failure
-from readmit.ports.models import Failure, Fault, Reply
-from readmit.records.errors import ModelError
+from readmit.models.protocols import Failure, Fault, Reply
+from readmit.records.error_types import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.ports.models import Ask, Model
+    from readmit.models.protocols import Ask, Model
 
 # What a chat template adds around the messages.
 _TEMPLATE_TOKENS = 64

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from readmit.diagnosis.history import newest_return
 from readmit.pages.gather_return import return_values
 from readmit.pages.gather_slot import slot_values
 from readmit.pages.return_template import return_html
 from readmit.pages.slot_template import slot_html
-from readmit.workspace.history import newest_return
 
 if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace

@@ -9,31 +9,31 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from readmit.pages.entries import Sight
-from readmit.pages.premises import trees
+from readmit.diagnosis.history import dispositions, looked_in_words, recorded
+from readmit.diagnosis.missing_needs import lacking
+from readmit.diagnosis.trial import FIT
+from readmit.pages.event_words import moment
+from readmit.pages.item_entries import Sight
+from readmit.pages.page_values import Happening, Heading, ReturnPage, ShownDuty, ShownNeed, Use
+from readmit.pages.premise_trees import trees
 from readmit.pages.seals import deliveries, digests, seals
-from readmit.pages.values import Happening, Heading, ReturnPage, ShownDuty, ShownNeed, Use
-from readmit.pages.wording import moment
-from readmit.records.events import EventKind
+from readmit.records.acts.event import EventKind
 from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
 from readmit.records.snapshot import WorkState
 from readmit.rules.capture.fold import fold
 from readmit.rules.capture.links import linked_needs
-from readmit.workspace.history import dispositions, looked_in_words, recorded
-from readmit.workspace.missing import lacking
-from readmit.workspace.trial import FIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-    from readmit.pages.values import Tone
-    from readmit.ports.store import Log
+    from readmit.diagnosis.missing_needs import Former, Lack
+    from readmit.log.log import Log
+    from readmit.pages.page_values import Tone
+    from readmit.records.acts.event import Checkpoint, Event
     from readmit.records.decisions import Decision, Disposition, Request, ViewItem
-    from readmit.records.events import Checkpoint, Event
     from readmit.records.snapshot import Held
-    from readmit.workspace.missing import Former, Lack
 
 
 def return_values(log: Log, return_id: str, *, now: datetime) -> ReturnPage:

@@ -11,31 +11,31 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.pages.entries import Sight
-from readmit.pages.values import Happening, Heading, Moment, ShownItem, SlotItem, SlotPage, Span
-from readmit.pages.wording import moment
+from readmit.pages.event_words import moment
+from readmit.pages.item_entries import Sight
+from readmit.pages.page_values import Happening, Heading, Moment, ShownItem, SlotItem, SlotPage, Span
+from readmit.records.acts.event import Close, Event, EventKind, Overrule
+from readmit.records.acts.voids import Voids
 from readmit.records.decisions import Disposition
-from readmit.records.errors import UnknownError
-from readmit.records.events import Close, Event, EventKind, Overrule
+from readmit.records.error_types import UnknownError
 from readmit.records.identity import Identity
 from readmit.records.items import Item
 from readmit.records.policy import Policy
 from readmit.records.reasons import state_of
 from readmit.records.snapshot import Held, Sighting, Snapshot, WorkState
-from readmit.records.voids import Voids
 from readmit.rules.capture.bindings import flaws
 from readmit.rules.capture.checkpoint import checkpoint
 from readmit.rules.capture.fold import fold
 from readmit.rules.capture.voided import evidence_without, state_without
 from readmit.rules.gate.judge import distinct
 from readmit.rules.invalidate.resolve import resolve
-from readmit.workspace.background import concerned
-from readmit.workspace.loading import add_judged
+from readmit.state.background import concerned
+from readmit.state.load import add_judged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from readmit.ports.store import Log
+    from readmit.log.log import Log
 
 MOMENTS, LEAST = 200, 20
 """Most and least moments shown, the latest ones."""

@@ -8,16 +8,16 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.pages.drawing import drawing_style
+from readmit.pages.drawings import drawing_style
+from readmit.pages.event_words import cut, moment
 from readmit.pages.markup import Markup, element, together, trusted
-from readmit.pages.wording import cut, moment
 from readmit.records.reasons import State
-from readmit.text.wording import counted
+from readmit.text.english import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from readmit.pages.values import Happening, Heading, Quote, ShownItem, Tone, Why
+    from readmit.pages.page_values import Happening, Heading, Quote, ShownItem, Tone, Why
 
 NOTICE = (
     "For the people who run the workspace. This page shows texts of items that were left out: "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from readmit.text.escaping import escaped
+from readmit.text.escapes import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.pages import drawing, layout
-from readmit.pages.entries import short
+from readmit.pages import drawings as drawing
+from readmit.pages import layout
+from readmit.pages.event_words import cut, moment
+from readmit.pages.item_entries import short
 from readmit.pages.layout import PageSection, badge, folded, named, tone_of
 from readmit.pages.markup import Markup, element, together
-from readmit.pages.wording import cut, moment
 from readmit.records.reasons import PRECEDENCE, State
 from readmit.records.retractions import Retractions
-from readmit.text.wording import counted
+from readmit.text.english import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from readmit.pages.values import ReturnPage, ShownDuty, ShownItem, ShownNeed, Tone
+    from readmit.diagnosis.missing_needs import Former, Lack
+    from readmit.pages.page_values import ReturnPage, ShownDuty, ShownItem, ShownNeed, Tone
     from readmit.records.retractions import Retraction
-    from readmit.workspace.missing import Former, Lack
 
 LISTED = 400
 """Most events that the timeline lists in words; all of them are drawn."""

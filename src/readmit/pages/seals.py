@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.pages.values import Seal
-from readmit.pages.wording import moment
+from readmit.diagnosis.verification.head_proofs import signed_head, verifier_key
+from readmit.pages.event_words import moment
+from readmit.pages.page_values import Seal
+from readmit.records.acts.event import EventKind
 from readmit.records.canonical import decode
 from readmit.records.decisions import Decision, Envelope
-from readmit.records.errors import ReadmitError, RecordError, SealError
-from readmit.records.events import EventKind
+from readmit.records.error_types import ReadmitError, RecordError, SealError
 from readmit.trust.notes import verify
 from readmit.trust.statement import open_either
 from readmit.trust.tlog import LogCheckpoint
-from readmit.trust.trust import trusted
-from readmit.workspace.proving import signed_head, verifier_key
+from readmit.trust.trusted_keys import trusted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-    from readmit.ports.store import Log, StoredDecision
+    from readmit.log.audit_trail import StoredDecision
+    from readmit.log.log import Log
+    from readmit.records.acts.event import Checkpoint
     from readmit.records.decisions import Returned
-    from readmit.records.events import Checkpoint
 
 NO_KEY = "none"
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.pages import drawing, layout
+from readmit.pages import drawings as drawing
+from readmit.pages import layout
+from readmit.pages.event_words import cut, moment
 from readmit.pages.layout import PageSection, badge, folded, named
 from readmit.pages.markup import Markup, element, together
-from readmit.pages.wording import cut, moment
-from readmit.text.wording import counted
+from readmit.text.english import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from readmit.pages.values import Moment, SlotItem, SlotPage
+    from readmit.pages.page_values import Moment, SlotItem, SlotPage
 
 BARS = 40
 """Most items drawn, the latest ones."""

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

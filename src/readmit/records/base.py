@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar, dataclass_transform
 
 import msgspec
 
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ import msgspec
 
 from readmit.records.arguments import unknown
 from readmit.records.base import PATTERNS
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

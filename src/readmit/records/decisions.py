@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from readmit.records.acts.moments import Jump
 from readmit.records.base import Count, Digest, Id, Name, Note, Record, Time
 from readmit.records.identity import Identity
 from readmit.records.items import Kind
-from readmit.records.moments import Jump
 from readmit.records.policy import Policy, Positive
 from readmit.records.probes import Finding
 from readmit.records.reasons import DutyState, Reason, State

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from readmit.records.base import Digest, Id, Name, Note, Record, Text, Time
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 
 
 class Interval(Record, kw_only=True, gc=False):

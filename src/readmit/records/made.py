@@ -9,7 +9,7 @@ from msgspec import StructMeta
 from readmit.records.arguments import unknown
 from readmit.records.base import shown
 from readmit.records.canonical import convert
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from readmit.records.base import Count, Name, Ratio, Record, nfc, require_share, shown
-from readmit.records.errors import NotAllowedError, RecordError
+from readmit.records.error_types import NotAllowedError, RecordError
 from readmit.records.items import CONSTRAINTS, Item, Kind, Obligation
 from readmit.records.likeness import lookalike
 from readmit.records.made import Made

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from readmit.records.base import Count, Digest, Name, Record, shown
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 
 LONGEST_PATH = 4_096
 SourcePath = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_PATH)]

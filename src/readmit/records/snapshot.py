@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from readmit.records.acts.event import Checkpoint, Event
 from readmit.records.base import Time
-from readmit.records.events import Checkpoint, Event
 from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Item

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from readmit.records.base import Count, Digest, Id, Name, Note, Ratio, Record, require_share
 from readmit.records.identity import Identity
 from readmit.records.made import Made
-from readmit.records.quotes import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -116,3 +115,9 @@ class Examine(Record, kw_only=True):
     """Every observation up to here was examined, against everything that the agent could see at the time."""
     purpose: Name | None = None
     """The purpose the agent was expected to return for."""
+
+
+def quoted(quote: str, text: str) -> bool:
+    """Whether the quote is part of the text once white space is collapsed in both. An empty quote never is."""
+    wanted = " ".join(quote.split())
+    return bool(wanted) and wanted in " ".join(text.split())

@@ -26,8 +26,8 @@ from readmit.rules.cover.find import Deadline
 from readmit.rules.cover.select import select
 from readmit.rules.gate.duties import Duties, duties
 from readmit.rules.gate.judge import Gated, judge
+from readmit.rules.invalidate.changed_sources import freshness
 from readmit.rules.invalidate.resolve import Findings, resolve
-from readmit.rules.invalidate.sources import freshness
 from readmit.rules.readmission.known_before import KnownBefore
 from readmit.rules.readmission.match import match
 from readmit.rules.readmission.news import news

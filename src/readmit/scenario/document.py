@@ -16,7 +16,7 @@ import msgspec
 
 from readmit.records.base import Name, Record, Text, Time
 from readmit.records.canonical import explained, fields_at, repeated_key, without_mark
-from readmit.records.errors import ScenarioError
+from readmit.records.error_types import ScenarioError
 from readmit.records.policy import Policy
 from readmit.scenario.steps import Step, every_step, step_that_does, writing_steps
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 
 Duration = Annotated[str, msgspec.Meta(pattern=r"^([0-9]{1,9}[smhdw])+$(?!\n)", max_length=64)]
 

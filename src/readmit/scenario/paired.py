@@ -19,13 +19,13 @@ from readmit.backends.admission import Ground, Standing
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Obligation
 from readmit.scenario.play import PlayClock, Player
-from readmit.workspace.memory import Memory
+from readmit.workspace.memory_handle import Memory
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from readmit.ports.backend import MemoryBackend
+    from readmit.backends.port import MemoryBackend
     from readmit.scenario.document import Scenario
     from readmit.scenario.play import PlayedReturn
 

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from readmit.diagnosis.history import out_of_sight
 from readmit.log.location import MEMORY, names
+from readmit.records.acts.event import EventKind
+from readmit.records.acts.held_back import Approve, Decline
+from readmit.records.acts.kinds import names_in
 from readmit.records.base import nfc, utc
-from readmit.records.errors import ConflictError, ExposureError, ReadmitError, ScenarioError, UnknownError
-from readmit.records.events import EventKind
+from readmit.records.error_types import ConflictError, ExposureError, ReadmitError, ScenarioError, UnknownError
 from readmit.records.items import Item, Receipt
-from readmit.records.kinds import names_in
 from readmit.records.verdicts import Pair, Verdict
-from readmit.records.waiting import Approve, Decline
 from readmit.scenario import steps
 from readmit.scenario.document import Scenario
 from readmit.scenario.durations import duration
-from readmit.workspace.history import out_of_sight
-from readmit.workspace.rights import check_evidence, item_for
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
+from readmit.writing.rights import check_evidence, item_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from readmit.records.decisions import Disposition
     from readmit.records.reasons import Reason
-    from readmit.workspace.exposing import Bundle
-    from readmit.workspace.returns import Return
+    from readmit.returning.expose import Bundle
+    from readmit.workspace.return_handle import Return
 
 
 class PlayClock:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
+from readmit.records.acts.event_fields import ItemId
+from readmit.records.acts.kinds import KINDS, load_declared_elsewhere, said_fields
 from readmit.records.base import Count, Id, Name, Note, Ratio, Record, Text, Time, utc
-from readmit.records.kinds import KINDS, load_declared_elsewhere, said_fields
 from readmit.records.policy import Policy
-from readmit.records.references import ItemId
 from readmit.records.verdicts import Answer
 from readmit.scenario.durations import Duration
 
 if TYPE_CHECKING:
-    from readmit.records.kinds import DeclaredKind
+    from readmit.records.acts.kinds import DeclaredKind
 
 
 class Step(Record, kw_only=True, tag_field="do"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from readmit.ports.prober import Captured, LookLimits, Prober, ProbeResult
 from readmit.sources.looker import Looker
+from readmit.sources.prober import Captured, LookLimits, Prober, ProbeResult
 
 __all__ = ["Captured", "LookLimits", "Looker", "ProbeResult", "Prober"]

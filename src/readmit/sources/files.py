@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from readmit.ports.prober import Captured, ProbeResult
 from readmit.records.canonical import digest_of
-from readmit.records.errors import GoneError, ProbeError
+from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import FileProbe, Finding
-from readmit.sources.looking import text_of
-from readmit.sources.quoting import found_again, quoted_part
+from readmit.sources.look import text_of
+from readmit.sources.prober import Captured, ProbeResult
+from readmit.sources.quote_finder import found_again, quoted_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from readmit.ports.prober import LookLimits
-    from readmit.sources.looking import LookDeadline
+    from readmit.sources.look import LookDeadline
+    from readmit.sources.prober import LookLimits
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # Nonblocking, because a FIFO may have taken the place of a file since it was examined.

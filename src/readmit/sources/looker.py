@@ -13,10 +13,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from readmit.ports.prober import Captured, LookLimits, ProbeResult
 from readmit.records.base import listed
 from readmit.records.canonical import located
-from readmit.records.errors import GoneError, ProbeError, ReadmitError, RecordError
+from readmit.records.error_types import GoneError, ProbeError, ReadmitError, RecordError
 from readmit.records.probes import (
     CallableProbe,
     CommandProbe,
@@ -27,18 +26,19 @@ from readmit.records.probes import (
     McpProbe,
     SqlProbe,
 )
-from readmit.sources.calls import Calls
 from readmit.sources.files import Files, Unchanged
-from readmit.sources.looking import LookDeadline, reason
+from readmit.sources.functions import Calls
+from readmit.sources.look import LookDeadline, reason
+from readmit.sources.prober import Captured, LookLimits, ProbeResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from readmit.records.probes import Probe
-    from readmit.sources.commands import Commands
-    from readmit.sources.git import Repositories
+    from readmit.sources.command_output import Commands
+    from readmit.sources.database_rows import Databases
+    from readmit.sources.git_files import Repositories
     from readmit.sources.resources import Resources
-    from readmit.sources.sql import Databases
     from readmit.sources.web import Web
 
 _AT_ONCE = 8
@@ -191,7 +191,7 @@ class _Sources(ExitStack):
 
     @cached_property
     def git(self) -> Repositories:
-        from readmit.sources.git import Repositories
+        from readmit.sources.git_files import Repositories
 
         return self.enter_context(closing(Repositories(self._limits)))
 
@@ -203,13 +203,13 @@ class _Sources(ExitStack):
 
     @cached_property
     def databases(self) -> Databases:
-        from readmit.sources.sql import Databases
+        from readmit.sources.database_rows import Databases
 
         return Databases(self._limits, self._databases)
 
     @cached_property
     def commands(self) -> Commands:
-        from readmit.sources.commands import Commands
+        from readmit.sources.command_output import Commands
 
         return Commands(self._limits)
 

@@ -13,13 +13,13 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.records.errors import GoneError, ProbeError
+from readmit.records.error_types import GoneError, ProbeError
 from readmit.sources.files import descended, opened_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from readmit.sources.looking import LookDeadline
+    from readmit.sources.look import LookDeadline
 
 _KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 _DELTA_BY_OFFSET, _DELTA_BY_NAME = 6, 7

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from readmit.records.base import shown
-from readmit.records.errors import GoneError, ProbeError
+from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import McpProbe
-from readmit.sources.looking import captured, compared, reason
+from readmit.sources.look import captured, compared, reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from anyio.from_thread import BlockingPortal
 
-    from readmit.ports.prober import Captured, LookLimits, ProbeResult
-    from readmit.sources.looking import LookDeadline
+    from readmit.sources.look import LookDeadline
+    from readmit.sources.prober import Captured, LookLimits, ProbeResult
 
 _NO_SUCH_RESOURCE, _INVALID = -32002, -32602
 """What servers of older and of newer versions of the protocol say of an unknown resource, the newer with its URI."""

@@ -15,17 +15,17 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 import msgspec
 
-from readmit.ports.prober import Captured, ProbeResult
 from readmit.records.canonical import digest_of
-from readmit.records.errors import GoneError, ProbeError, RecordError
+from readmit.records.error_types import GoneError, ProbeError, RecordError
 from readmit.records.probes import Finding, HttpProbe, require_url
-from readmit.records.quotes import quoted
-from readmit.sources.looking import LookDeadline, compared, text_of, within
+from readmit.records.verdicts import quoted
+from readmit.sources.look import LookDeadline, compared, text_of, within
+from readmit.sources.prober import Captured, ProbeResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from readmit.ports.prober import LookLimits
+    from readmit.sources.prober import LookLimits
 
 _REDIRECTS = 3
 _MOVED = {301, 302, 303, 307, 308}

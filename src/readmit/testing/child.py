@@ -12,10 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-from readmit.backends.binding import BoundBackend
-from readmit.ports.backend import Material
+from readmit.backends.bound_writes import BoundBackend
+from readmit.backends.port import Material
 from readmit.testing.journey import KNOWN, Journey
-from readmit.workspace.memory import Memory
+from readmit.workspace.memory_handle import Memory
 
 
 def main(opener: str, database: str, folder: str, unbound: str = "") -> None:

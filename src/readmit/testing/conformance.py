@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, ClassVar
 import msgspec
 import pytest
 
-from readmit.backends.binding import Archived, read_archive
-from readmit.ports.backend import Precision
-from readmit.records.errors import RecordError, UnknownError
+from readmit.backends.bound_writes import Archived, read_archive
+from readmit.log.ledger import Precision
+from readmit.records.error_types import RecordError, UnknownError
 from readmit.testing.journey import KNOWN, Journey
 from readmit.testing.leaks import LeakTests
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from readmit.ports.backend import Hit
-    from readmit.workspace.memory import Memory
+    from readmit.backends.port import Hit
+    from readmit.workspace.memory_handle import Memory
 
 WORD, TEXT = KNOWN["valid"]
 OTHER_WORD, OTHER_TEXT = KNOWN["valid too"]

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from readmit.backends.binding import bindings, source_key
-from readmit.ports.backend import Material
-from readmit.records.errors import NotAllowedError, QuarantineError, RecordError, UnknownError
+from readmit.backends.bound_writes import bindings, source_key
+from readmit.backends.port import Material
+from readmit.diagnosis.verification.audit_check import audit
+from readmit.records.error_types import NotAllowedError, QuarantineError, RecordError, UnknownError
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason, State
 from readmit.testing.journey import KNOWN, OUT, Journey
 from readmit.testing.reachable import objects, texts
-from readmit.workspace.auditing import audit
-from readmit.workspace.memory import Memory
+from readmit.workspace.memory_handle import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from readmit.backends.handle import ReturnedMemory
-    from readmit.ports.backend import MemoryBackend
+    from readmit.backends.port import MemoryBackend
     from readmit.workspace.workspace import Workspace
 
 WORD, TEXT = KNOWN["valid"]

@@ -6,12 +6,12 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from readmit.ports.models import Failure, Reply, Usage
+from readmit.models.protocols import Failure, Reply, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from readmit.ports.models import Ask
+    from readmit.models.protocols import Ask
 
 
 class Clock:

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.text.context import clauses, frames, heads, is_tied, leans, marks, units
+from readmit.text.english import common_words, flat, paragraphs
 from readmit.text.sayings import states
 from readmit.text.tokens import tokens
-from readmit.text.wording import common_words, flat, paragraphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,8 +14,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from readmit.text.english import common_words, sentences, straight, word_list
 from readmit.text.tokens import tokens
-from readmit.text.wording import common_words, sentences, straight, word_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from readmit.text.wording import common_words, straight, word_list
+from readmit.text.english import common_words, straight, word_list
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 # A verb before its subject makes a question. "Do it" and "have a rest" are none: what may follow depends on the verb.

@@ -12,7 +12,7 @@ import unicodedata
 from decimal import Decimal
 from typing import NamedTuple
 
-from readmit.text.wording import straight, word_list
+from readmit.text.english import straight, word_list
 
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
            "november", "december")  # fmt: skip

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.records.decisions import Envelope, Signature
-from readmit.records.errors import SealError
-from readmit.trust.signatures import decode64, encode64, matches, sign_with
+from readmit.records.error_types import SealError
+from readmit.trust.ed25519 import decode64, encode64, matches, sign_with
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from readmit.ports.signer import Signer
+    from readmit.trust.signer import Signer
 
 
 def pre_authentication_encoding(payload_type: str, payload: bytes) -> bytes:

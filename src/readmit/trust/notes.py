@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from readmit.records.errors import SealError
-from readmit.trust.signatures import SIGNATURE_BYTES, decode64, encode64, matches, sign_with
-from readmit.trust.trust import PUBLIC_BYTES
+from readmit.records.error_types import SealError
+from readmit.trust.ed25519 import SIGNATURE_BYTES, decode64, encode64, matches, sign_with
+from readmit.trust.trusted_keys import PUBLIC_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from readmit.ports.signer import Signer
+    from readmit.trust.signer import Signer
 
 ED25519 = 0x01
 COSIGNATURE = 0x04

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from readmit.records.errors import SealError
-from readmit.records.tree import HASH_BYTES, TreeHead
+from readmit.records.error_types import SealError
+from readmit.trust.merkle import HASH_BYTES, TreeHead
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ import msgspec
 
 from readmit.records.base import Count, Digest, Record
 from readmit.records.canonical import canonical, decode, digest_of
-from readmit.records.errors import RecordError, SealError
-from readmit.records.tree import inclusion_proof, leaf_hash, tree_hash, verify_inclusion
+from readmit.records.error_types import RecordError, SealError
+from readmit.trust.merkle import inclusion_proof, leaf_hash, tree_hash, verify_inclusion
 from readmit.trust.notes import COSIGNATURE, LONGEST_NOTE, NoteSignature, text_of, verify
 from readmit.trust.tlog import LogCheckpoint
 

@@ -8,9 +8,9 @@ import stat
 from pathlib import Path
 
 from readmit.records.canonical import without_mark
-from readmit.records.errors import SealError
-from readmit.trust.keys import FILE_MODE, LARGEST_FILE, OTHERS, LocalSigner, signer_from
-from readmit.trust.trust import PUBLIC_BYTES
+from readmit.records.error_types import SealError
+from readmit.trust.private_keys import FILE_MODE, LARGEST_FILE, OTHERS, LocalSigner, signer_from
+from readmit.trust.trusted_keys import PUBLIC_BYTES
 
 
 def load_signer(path: str | Path) -> LocalSigner:

@@ -10,9 +10,9 @@ import re
 
 import msgspec
 
-from readmit.records.errors import SealError
-from readmit.records.tree import HASH_BYTES
-from readmit.trust.signatures import decode64, encode64
+from readmit.records.error_types import SealError
+from readmit.trust.ed25519 import decode64, encode64
+from readmit.trust.merkle import HASH_BYTES
 
 LARGEST_TREE = 2**63 - 1
 

@@ -11,7 +11,7 @@ import fcntl
 import os
 from typing import TYPE_CHECKING, Protocol
 
-from readmit.records.errors import SealError
+from readmit.records.error_types import SealError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,32 +6,32 @@ import secrets
 from functools import partial
 from typing import TYPE_CHECKING
 
-from readmit.ports.presence import last_absence, received
+from readmit.presence.lease import begin, followed, is_over, leave_if_over
+from readmit.records.acts.event import Checkpoint, EventKind
 from readmit.records.arguments import explained
 from readmit.records.base import nfc, require_id, require_name
-from readmit.records.errors import ConflictError, LeaseError, PendingAnswers, QuarantineError, UnknownError
-from readmit.records.events import Checkpoint, EventKind
+from readmit.records.error_types import ConflictError, LeaseError, PendingAnswers, QuarantineError, UnknownError
 from readmit.records.evidence import Experience
-from readmit.records.own_ids import check_giver, own_id
+from readmit.records.identity import check_giver, own_id
+from readmit.returning.carry_out import carry_out, logger
+from readmit.returning.due_looks import look_before, look_for
+from readmit.returning.expose import instance_of
+from readmit.returning.request import Caller, ask
 from readmit.rules.capture.checkpoint import checkpoint
-from readmit.workspace.asking import Caller, ask
-from readmit.workspace.banks import readable
-from readmit.workspace.exposing import instance_of
-from readmit.workspace.leasing import begin, followed, is_over, leave_if_over
-from readmit.workspace.looking import look_before, look_for
-from readmit.workspace.returning import carry_out, logger
-from readmit.workspace.returns import Return
-from readmit.workspace.roles import check_purpose, check_return, nearest, own_tasks
-from readmit.workspace.signatures import check_counts
+from readmit.state.absence import last_absence, received
+from readmit.state.authority import check_counts
+from readmit.state.private_bank import readable
+from readmit.state.roles import check_purpose, check_return, nearest, own_tasks
+from readmit.workspace.return_handle import Return
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime, timedelta
 
-    from readmit.ports.presence import Absence
+    from readmit.presence.lease import PresentAgent
     from readmit.records.decisions import Request
     from readmit.records.identity import Identity
-    from readmit.workspace.leasing import PresentAgent
+    from readmit.state.absence import Absence
     from readmit.workspace.workspace import Workspace
 
 

@@ -11,12 +11,12 @@ from contextlib import suppress
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from readmit.records.errors import StoreError
+from readmit.presence.lease import PresentAgent
+from readmit.presence.subscription import AT_LEAST, Lookout
+from readmit.records.error_types import StoreError
 from readmit.workspace.agent import Agent
-from readmit.workspace.leasing import PresentAgent
 from readmit.workspace.own_thread import BatchOnThread, InTurn, OwnThread
-from readmit.workspace.returns import DecidedReturn, Return
-from readmit.workspace.subscribing import AT_LEAST, Lookout
+from readmit.workspace.return_handle import DecidedReturn, Return
 from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from readmit.ports.signer import Signer
+    from readmit.diagnosis.checkup import Checkup
+    from readmit.presence.subscription import FallenItem
+    from readmit.records.acts.looks import Looked
     from readmit.records.identity import Identity
-    from readmit.records.looks import Looked
     from readmit.records.policy import Policy
-    from readmit.workspace.diagnosis.checkup import Checkup
-    from readmit.workspace.subscribing import FallenItem
+    from readmit.trust.signer import Signer
 
 Twin = TypeVar("Twin")
 T = TypeVar("T")

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Self
 from readmit.records.arguments import explained
 from readmit.records.base import nfc, require_name, utc
 from readmit.records.policy import AUTHOR, OWNER, unreserved
+from readmit.state.authority import Signatures
+from readmit.state.log_moment import HostClock
 from readmit.trust.signer_file import load_signer
-from readmit.workspace.observing import Observer
-from readmit.workspace.signatures import Signatures
-from readmit.workspace.timekeeping import HostClock
-from readmit.workspace.writer import ANYBODY, Writer
-from readmit.workspace.writers import Writers
+from readmit.writing.author import ANYBODY, Writer
+from readmit.writing.observation_draft import Observer
+from readmit.writing.writer_enrolment import Writers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from readmit.ports.signer import Signer
-    from readmit.ports.store import Log
-    from readmit.workspace.probing import Eyes
-    from readmit.workspace.signing import Keys
+    from readmit.log.log import Log
+    from readmit.trust.signer import Signer
+    from readmit.writing.source_capture import Eyes
+    from readmit.writing.workspace_keys import Keys
 
 
 @explained

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from readmit.backends.langgraph import LangGraphMemory, ReturningCache, ReturningSaver, TeamStore
-from readmit.records.errors import BackendError
-from readmit.workspace.memory import Memory
+from readmit.records.error_types import BackendError
+from readmit.workspace.memory_handle import Memory
 
 if TYPE_CHECKING:
     from langgraph.cache.base import BaseCache

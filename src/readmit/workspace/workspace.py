@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import msgspec
 
+from readmit.diagnosis import history
+from readmit.diagnosis import missing_needs as missing
+from readmit.diagnosis.checkup import checkup
+from readmit.diagnosis.why import why
 from readmit.log.location import MEMORY, folder_of, open_store
+from readmit.presence.lease import Sweeper
+from readmit.presence.subscription import AT_LEAST, Subscription
+from readmit.records.acts.draft import draft
+from readmit.records.acts.event import EventKind, Resolve
 from readmit.records.arguments import explained
 from readmit.records.base import (
     listed,
@@ -25,49 +33,41 @@ from readmit.records.base import (
     utc,
 )
 from readmit.records.canonical import convert, digest
-from readmit.records.drafts import draft
-from readmit.records.errors import RecordError, StoreError
-from readmit.records.events import EventKind, Resolve
-from readmit.records.identity import Identity
-from readmit.records.own_ids import check_giver, own_id
+from readmit.records.error_types import RecordError, StoreError
+from readmit.records.identity import Identity, check_giver, own_id
 from readmit.records.policy import Policy, unreserved
+from readmit.returning.delivery import Delivering
 from readmit.rules.capture.moment import later
-from readmit.workspace import history, missing
-from readmit.workspace.acting import Acting
+from readmit.state.authority import check_in_force, policy_in_force
 from readmit.workspace.agent import Agent
-from readmit.workspace.delivering import Delivering
-from readmit.workspace.diagnosis.checkup import checkup
-from readmit.workspace.diagnosis.why import why
 from readmit.workspace.handles import Handles
-from readmit.workspace.leasing import Sweeper
-from readmit.workspace.naming import normal
-from readmit.workspace.observing import captured, drafts
-from readmit.workspace.probing import Eyes, Probing
-from readmit.workspace.recording import STATEMENT_KINDS, content_of, id_of, inherited, opened_as
-from readmit.workspace.rights import concerned_by
-from readmit.workspace.signatures import check_in_force, policy_in_force
-from readmit.workspace.signing import Keys
-from readmit.workspace.subscribing import AT_LEAST, Subscription
-from readmit.workspace.verbs import Verbs
+from readmit.writing.act import Acting
+from readmit.writing.item_content import STATEMENT_KINDS, content_of, id_of, inherited, opened_as
+from readmit.writing.observation_draft import captured, drafts
+from readmit.writing.rights import concerned_by
+from readmit.writing.source_capture import Eyes, Probing
+from readmit.writing.spelling import normal
+from readmit.writing.verbs import Verbs
+from readmit.writing.workspace_keys import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from readmit.ports.prober import Captured, LookLimits
-    from readmit.ports.signer import Signer
+    from readmit.diagnosis.checkup import Checkup
+    from readmit.diagnosis.history import Explanation, Replay
+    from readmit.diagnosis.missing_needs import Lack
+    from readmit.diagnosis.symptoms import Diagnosis
+    from readmit.presence.lease import Sweep
+    from readmit.presence.subscription import FallenItem
+    from readmit.records.acts.kinds import DeclaredKind
     from readmit.records.base import Moment
     from readmit.records.decisions import Decision, Disposition
     from readmit.records.items import Drafted
-    from readmit.records.kinds import DeclaredKind
     from readmit.sources import Looker
-    from readmit.workspace.diagnosis.checkup import Checkup
-    from readmit.workspace.diagnosis.symptoms import Diagnosis
-    from readmit.workspace.history import Explanation, Replay
-    from readmit.workspace.leasing import Sweep
-    from readmit.workspace.missing import Lack
-    from readmit.workspace.observing import CapturedFields, ObservationEntry, ObservationFields, Source
-    from readmit.workspace.recording import ItemFields, StatementKind
-    from readmit.workspace.subscribing import FallenItem
+    from readmit.sources.prober import Captured, LookLimits
+    from readmit.trust.signer import Signer
+    from readmit.writing.item_content import ItemFields, StatementKind
+    from readmit.writing.observation_draft import CapturedFields, ObservationEntry, ObservationFields, Source
 
 DEFAULT_NAME = "default"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.backends.amem import AMem
+from readmit.backends.adapters.amem import AMem
 from readmit.models.embedders import Lexical
 
 if TYPE_CHECKING:

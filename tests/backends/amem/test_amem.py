@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.backends.amem import AMem
+from readmit.backends.adapters.amem import AMem
+from readmit.backends.port import Material
 from readmit.models.embedders import FunctionEmbedder, Lexical
-from readmit.ports.backend import Material
-from readmit.ports.models import Failure, Fault, Reply, Usage
-from readmit.records.errors import BackendError, RecordError
+from readmit.models.protocols import Failure, Fault, Reply, Usage
+from readmit.records.error_types import BackendError, RecordError
 from readmit.testing.journey import KNOWN, Journey
 from readmit.testing.reachable import texts
-from readmit.workspace.memory import Memory
+from readmit.workspace.memory_handle import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from readmit.ports.models import Ask
+    from readmit.models.protocols import Ask
 
 pytestmark = [
     pytest.mark.backends,

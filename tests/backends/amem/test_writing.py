@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.backends.amem import AMem
+from readmit.backends.adapters.amem import AMem
 from readmit.models.embedders import FunctionEmbedder, Lexical
-from readmit.records.errors import BackendError
+from readmit.records.error_types import BackendError
 from readmit.testing.journey import KNOWN, Journey
 from readmit.testing.reachable import texts
-from readmit.workspace.memory import Memory
+from readmit.workspace.memory_handle import Memory
 from tests.backends.amem.test_amem import Gossip
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def test_a_second_process_is_refused_because_it_would_not_see_what_the_first_wri
 ) -> None:
     memory = opened()
     script = (
-        "import sys; from readmit.backends.amem import AMem; from readmit.models.embedders import Lexical\n"
+        "import sys; from readmit.backends.adapters.amem import AMem; from readmit.models.embedders import Lexical\n"
         "AMem.open(sys.argv[1], 'journey', embedder=Lexical())"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "amem")]

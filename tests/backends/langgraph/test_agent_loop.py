@@ -28,7 +28,7 @@ from langgraph.types import CachePolicy, Command, interrupt
 from readmit import Workspace
 from readmit.backends.langgraph import ainvoke, invoke, sources
 from readmit.memory import for_langgraph
-from readmit.records.errors import BackendError, LostStateError
+from readmit.records.error_types import BackendError, LostStateError
 from tests.backends.langgraph.recording import Recording
 from tests.backends.langgraph.trip import FRESH, TASK, Trip, answers, thread
 

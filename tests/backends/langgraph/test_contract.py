@@ -18,7 +18,8 @@ from langgraph.graph import state as graph_state
 from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, PutOp, SearchOp
 from langgraph.types import Interrupt, StateSnapshot
 
-from readmit.backends.langgraph import ReturningSaver, looking
+from readmit.backends.langgraph import ReturningSaver
+from readmit.backends.langgraph import run_or_look as looking
 from tests.backends.contract import check_version
 
 pytestmark = pytest.mark.backends
@@ -63,7 +64,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it() -> None:
 
 
 def test_importing_readmit_does_not_import_it() -> None:
-    lazily = "import sys, readmit, readmit.workspace.memory; sys.exit('langgraph' in sys.modules)"
+    lazily = "import sys, readmit, readmit.workspace.memory_handle; sys.exit('langgraph' in sys.modules)"
     subprocess.run([sys.executable, "-c", lazily], check=True)
 
 

@@ -13,11 +13,11 @@ pytest.importorskip("langgraph", reason="needs langgraph: pip install 'readmit[l
 
 from langgraph.store.memory import InMemoryStore
 
-from readmit.backends.escaping import escaped, unescaped
+from readmit.backends.id_escape import escaped, unescaped
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, TeamStore, sources
 from readmit.backends.langgraph.places import LONGEST_ID, Place, record_id
-from readmit.records.errors import UnknownError
-from readmit.workspace.memory import Memory
+from readmit.records.error_types import UnknownError
+from readmit.workspace.memory_handle import Memory
 from tests.backends.langgraph.trip import Trip
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from langgraph.types import Command, interrupt
 from readmit import Policy, Workspace
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, ainvoke, invoke, sources
 from readmit.memory import Memory, for_langgraph
-from readmit.records.errors import QuarantineError, StaleAnswerError
-from readmit.records.events import EventKind
+from readmit.records.acts.event import EventKind
+from readmit.records.error_types import QuarantineError, StaleAnswerError
 from tests.backends.langgraph.savers import SAVERS, opened_saver
 from tests.backends.langgraph.trip import FRESH, TASK, Trip, answered, thread
 from tests.scene import Clock

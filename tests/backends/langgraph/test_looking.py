@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 
 from readmit.backends.langgraph import ReturningSaver, as_node, invoke
-from readmit.records.errors import QuarantineError
+from readmit.records.error_types import QuarantineError
 from tests.backends.langgraph.trip import FRESH, STALE, State, Trip, answered, planning, thread
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def test_a_node_that_runs_an_inner_graph_still_resumes_it(trip: Trip) -> None:
 def test_a_run_that_is_taken_for_a_look_writes_nothing(trip: Trip, monkeypatch: pytest.MonkeyPatch) -> None:
     """Should LangGraph mark its runs in another way one day, they stop instead of starting over."""
     graph = away(trip)
-    monkeypatch.setattr("readmit.backends.langgraph.looking.RUNTIME", "renamed")
+    monkeypatch.setattr("readmit.backends.langgraph.run_or_look.RUNTIME", "renamed")
     for durability in ("sync", "async", "exit"):
         with pytest.raises(QuarantineError):
             graph.invoke({"step": 9}, thread(), durability=durability)

@@ -18,7 +18,7 @@ from langgraph.types import Command
 
 from readmit import Policy
 from readmit.backends.langgraph import ReturningSaver, ReturnInterrupt, ainvoke, as_node, invoke
-from readmit.records.errors import BackendError, QuarantineError
+from readmit.records.error_types import BackendError, QuarantineError
 from readmit.testing.reachable import objects
 from tests.backends.langgraph.savers import SAVERS, opened_saver
 from tests.backends.langgraph.trip import FRESH, STALE, State, Trip, answered, answers, planning, thread

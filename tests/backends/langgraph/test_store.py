@@ -26,9 +26,9 @@ from readmit.backends.langgraph import (
 )
 from readmit.backends.scopedmem import ScopedMem
 from readmit.models.embedders import Lexical
-from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, RecordError, UnknownError
+from readmit.records.error_types import BackendError, NotAllowedError, QuarantineError, RecordError, UnknownError
 from readmit.testing.reachable import objects
-from readmit.workspace.memory import Memory
+from readmit.workspace.memory_handle import Memory
 from tests.backends.langgraph.trip import FRESH, STALE, TASK, State, Trip, thread
 
 if TYPE_CHECKING:

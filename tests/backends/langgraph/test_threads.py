@@ -23,7 +23,7 @@ from langgraph.types import Command
 from readmit.backends.langgraph import LangGraphMemory, ReturningSaver, ReturnInterrupt, TeamStore
 from readmit.backends.langgraph.digest import short
 from readmit.memory import Memory
-from readmit.records.errors import QuarantineError
+from readmit.records.error_types import QuarantineError
 from tests.backends.langgraph.trip import FRESH, TASK, Trip, answered, planning, thread
 from tests.scene import Clock
 

@@ -19,8 +19,8 @@ from langgraph.store.memory import InMemoryStore
 from readmit.backends.bank_lock import key_of
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, TeamStore, sources
 from readmit.backends.langgraph.places import Place, record_id
-from readmit.records.errors import NotAllowedError, QuarantineError
-from readmit.workspace.memory import Memory
+from readmit.records.error_types import NotAllowedError, QuarantineError
+from readmit.workspace.memory_handle import Memory
 from tests.backends.langgraph.trip import Trip
 
 if TYPE_CHECKING:

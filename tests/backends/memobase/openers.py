@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from readmit.backends.memobase import Memobase
+from readmit.backends.adapters.memobase import Memobase
 from readmit.models.embedders import Lexical
 from readmit.records.canonical import digest
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from readmit import Workspace
     from readmit.backends.handle import ReturnedMemory
     from readmit.testing.journey import Journey
-    from readmit.workspace.memory import Memory
+    from readmit.workspace.memory_handle import Memory
 
 URL, KEY = "READMIT_MEMOBASE_URL", "READMIT_MEMOBASE_KEY"
 """Set by ``make test-memobase``; otherwise by a fixture, to the stand-in's."""

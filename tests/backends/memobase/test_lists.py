@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.backends import memobase_server
-from readmit.backends.binding import Archived
-from readmit.backends.memobase import Memobase
-from readmit.ports.backend import Material, Stored
-from readmit.records.errors import BackendError, RecordError, UnknownError
+from readmit.backends.adapters import memobase_server
+from readmit.backends.adapters.memobase import Memobase
+from readmit.backends.bound_writes import Archived
+from readmit.backends.port import Material, Stored
+from readmit.records.error_types import BackendError, RecordError, UnknownError
 from readmit.testing.journey import KNOWN
 from readmit.testing.reachable import texts
-from readmit.workspace.memory import Adoption
+from readmit.workspace.memory_handle import Adoption
 from tests.backends.memobase.openers import back, native
 
 if TYPE_CHECKING:
-    from readmit.backends.memobase_server import Server
+    from readmit.backends.adapters.memobase_server import Server
     from readmit.testing.journey import Journey
-    from readmit.workspace.memory import Memory
+    from readmit.workspace.memory_handle import Memory
     from tests.backends.memobase.stand_in import StandIn
 
 pytestmark = pytest.mark.backends

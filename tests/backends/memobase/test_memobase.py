@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.backends.memobase import Memobase
+from readmit.backends.adapters.memobase import Memobase
+from readmit.backends.port import Material
 from readmit.models.embedders import Lexical
-from readmit.ports.backend import Material
-from readmit.records.errors import BackendError, RecordError, UnknownError
+from readmit.records.error_types import BackendError, RecordError, UnknownError
 from readmit.testing.journey import KNOWN
 from readmit.testing.reachable import texts
-from readmit.workspace.memory import Memory
+from readmit.workspace.memory_handle import Memory
 from tests.backends.memobase.openers import back, open_memobase
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.models.embedders import Lexical
-from readmit.records.errors import BackendError
+from readmit.records.error_types import BackendError
 from readmit_bench.methods import admitted
 from readmit_bench.methods.store_histories import Stores
 from readmit_bench.methods.stores import KEY, URL, check_stores

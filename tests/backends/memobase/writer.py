@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from readmit.testing.journey import Journey
-from readmit.workspace.memory import Memory
+from readmit.workspace.memory_handle import Memory
 from tests.backends.memobase.openers import open_memobase
 
 CHATS = 6

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Answer, Pair, Ruling, Verdict
 from readmit_bench.evaluation import scores

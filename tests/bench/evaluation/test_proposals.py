@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from readmit.models.embedders import FunctionEmbedder, Lexical
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit.rules.invalidate.propose import Observation, Target, open_pairs, propose
 from readmit_bench.evaluation.development import (
     FILLER_CHARS,

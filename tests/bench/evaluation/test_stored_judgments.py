@@ -11,7 +11,7 @@ import pytest
 from tests.cli.run import run
 
 import readmit
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit.records.policy import Policy
 from readmit_bench.evaluation.pairs import PairReport, evaluate
 from readmit_bench.evaluation.stored_judgments import holds_judgments, load_stored

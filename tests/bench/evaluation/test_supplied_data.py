@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from readmit.cli.app import main
 from readmit.models.embedders import Lexical
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit_bench.evaluation.proposals import MODEL_FREE, SIGNALS
 from readmit_bench.evaluation.supplied_data import GivenPair, measure_given, read_filler, read_pairs
 

@@ -15,7 +15,7 @@ from readmit.records.verdicts import Pair
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from readmit.ports.models import Model
+    from readmit.models.protocols import Model
 
 OLD = "The weekly review takes place on Thursday at four in the small meeting room."
 NEW = "Facilities wrote today: the small meeting room was turned into storage, nobody can book it any more."

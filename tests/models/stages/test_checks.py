@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from readmit.models.fence import visible_text
 from readmit.models.stages.checks import grounded, line, share, slug
 from readmit.models.stages.pieces import pieces
-from readmit.records.quotes import quoted
+from readmit.records.verdicts import quoted
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from readmit.models.fence import mark_for, visible_text
+from readmit.models.protocols import Failure, Fault, Usage
 from readmit.models.stages.extract import Drop, ExtractFrom, Extraction, Turn, extract
-from readmit.ports.models import Failure, Fault, Usage
-from readmit.records.errors import ModelError
+from readmit.records.error_types import ModelError
 from tests.models.scripted import Scripted
 from tests.models.stages.said import NEW, NEW_AT, claim
 

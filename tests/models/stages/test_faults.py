@@ -10,11 +10,11 @@ import pytest
 
 from readmit.models.endpoint import Endpoint
 from readmit.models.openai_compatible import OpenAICompatible
+from readmit.models.protocols import Failure, Fault, Usage
 from readmit.models.stages.extract import Extraction
 from readmit.models.stages.link import Linking
 from readmit.models.stages.plan import Plan
 from readmit.models.stages.verify import Verifier
-from readmit.ports.models import Failure, Fault, Usage
 from readmit.records.verdicts import Answer, Pair, Verdict
 from tests.models.scripted import Scripted, reply
 from tests.models.stages.said import STAGES, case, judged

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from readmit.models.protocols import Failure
 from readmit.models.stages.link import (
     MOST_NEEDS,
     MOST_STATEMENTS,
@@ -17,8 +18,7 @@ from readmit.models.stages.link import (
     link,
     packed,
 )
-from readmit.ports.models import Failure
-from readmit.records.errors import ModelError
+from readmit.records.error_types import ModelError
 from tests.models.scripted import Scripted
 
 ROOM = Candidate("room", "The weekly review takes place in the small meeting room.")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from readmit.models.protocols import Failure, Fault, Usage
 from readmit.models.stages.answer import Opinion, Question, opine, settled
 from readmit.models.stages.plan import Plan, Task, plan
-from readmit.ports.models import Failure, Fault, Usage
 from tests.models.scripted import Scripted
 from tests.models.stages.said import STAGES
 

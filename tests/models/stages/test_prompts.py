@@ -8,8 +8,8 @@ import pytest
 
 import readmit.models
 from readmit.models.stages import answer, extract, imply, link, plan, scan, scan_many, verify
-from readmit.models.stages.wording import Section, request, wording
-from readmit.records.errors import ModelError
+from readmit.models.stages.prompt_files import Section, request, wording
+from readmit.records.error_types import ModelError
 
 PROMPTS = Path(readmit.models.__file__).parent / "prompts"
 USED = {

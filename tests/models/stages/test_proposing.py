@@ -6,12 +6,12 @@ import json
 
 import pytest
 
+from readmit.models.protocols import Failure, Fault, Usage
 from readmit.models.stages.imply import IMPLIED, MAX_LINES, PREMISES, implied, premises
 from readmit.models.stages.scan import Later, TargetLook, scan
 from readmit.models.stages.scan_many import scan_many
-from readmit.ports.models import Failure, Fault, Usage
 from readmit.records.canonical import digest
-from readmit.records.errors import ModelError
+from readmit.records.error_types import ModelError
 from tests.models.scripted import Scripted
 from tests.models.stages.said import NEW, OLD
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import highspy
 import pytest
 
-from readmit.records.errors import ReadmitError
+from readmit.records.error_types import ReadmitError
 from readmit.records.policy import Policy
 from readmit.rules.cover import exact as module
 from readmit.rules.cover.budget import Room

@@ -15,7 +15,7 @@ from readmit.records.canonical import canonical, digest_of
 from readmit.records.decisions import Examination
 from readmit.rules.cover.exact import Cover
 from readmit.rules.cycle import decide, refuse, withhold
-from readmit.workspace.loading import requested
+from readmit.state.load import requested
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ def test_an_exception_at_exposure_hands_over_nothing(monkeypatch: pytest.MonkeyP
         raise RuntimeError("secret detail")
 
     with monkeypatch.context() as patch:
-        patch.setattr("readmit.workspace.exposing.examine", fail)
+        patch.setattr("readmit.returning.expose.examine", fail)
         with pytest.raises(Exception, match="internal_error") as caught:
             outcome.expose()
     assert "secret" not in str(caught.value)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from readmit import Reason
-from readmit.records.events import Close, Event, EventKind
+from readmit.records.acts.event import Close, Event, EventKind
 from readmit.records.items import Interval, Item, Scope
 from readmit.records.policy import Policy
 from readmit.records.reasons import DutyState

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from readmit import Reason, State
+from readmit.records.acts.event import Checkpoint
 from readmit.records.canonical import digest
 from readmit.records.decisions import Cause
-from readmit.records.events import Checkpoint
 from readmit.records.identity import Identity
 from readmit.records.items import Fact, Frontier, Item, Obligation, Scope
 from readmit.records.policy import Policy

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.records.canonical import canonical, digest
-from readmit.records.events import (
+from readmit.records.acts.event import (
     Checkpoint,
     Close,
     Dispute,
@@ -21,6 +20,7 @@ from readmit.records.events import (
     Supersede,
     Suspect,
 )
+from readmit.records.canonical import canonical, digest
 from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Fact, Frontier, Interval, Item, Obligation, Receipt, Scope
@@ -35,8 +35,8 @@ from tests.scene import HOUR, START
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from readmit.records.acts.kinds import DeclaredKind
     from readmit.records.base import Record
-    from readmit.records.kinds import DeclaredKind
 
 WHO = Identity(workspace="w", principal="ann", role="planner", task="trip")
 KINDS: dict[type, DeclaredKind] = {

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Reason
-from readmit.records.errors import ConflictError, NotAllowedError, RecordError
-from readmit.records.events import Close
+from readmit.records.acts.event import Close
+from readmit.records.error_types import ConflictError, NotAllowedError, RecordError
 from tests.rules.invalidate.build import Board, hour
 from tests.scene import HOUR, Scene
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.records.events import Close, Resolve
+from readmit.records.acts.event import Close, Resolve
 from readmit.records.items import RoleConstraint
-from readmit.rules.invalidate.statements import SameStatements
+from readmit.rules.invalidate.repeated_statements import SameStatements
 from tests.rules.invalidate.build import Board, hour
 
 if TYPE_CHECKING:

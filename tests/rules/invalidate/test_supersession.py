@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.rules.invalidate.statements import SameStatements
+from readmit.rules.invalidate.repeated_statements import SameStatements
 from readmit.rules.invalidate.supersession import begun, named
 from tests.rules.invalidate.build import Board, hour
 

@@ -9,9 +9,9 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.records.tree import consistency_proof, leaf_hash, node_hash, tree_hash
-from readmit.trust.keys import MemoryRing
+from readmit.trust.merkle import consistency_proof, leaf_hash, node_hash, tree_hash
 from readmit.trust.notes import NoteKey, sign
+from readmit.trust.private_keys import MemoryRing
 from readmit.trust.tlog import LogCheckpoint
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.records.errors import WitnessError
-from readmit.trust.keys import MemoryRing
+from readmit.records.error_types import WitnessError
 from readmit.trust.notes import NoteKey, sign, text_of, verify
+from readmit.trust.private_keys import MemoryRing
 from readmit.trust.tlog import LogCheckpoint
+from readmit.trust.witness.cosigner import Witness, open_witness
 from readmit.trust.witness.protocol import SIZE_TYPE, WitnessAnswer, WitnessRequest
-from readmit.trust.witness.witness import Witness, open_witness
 
 from .logs import KEY, ORIGIN, SIGNER, Log
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from readmit.workspace.diagnosis import checkup
-from readmit.workspace.diagnosis.symptoms import Trouble
+from readmit.diagnosis import checkup
+from readmit.diagnosis.symptoms import Trouble
 from tests.scene import Scene
 
 if TYPE_CHECKING:

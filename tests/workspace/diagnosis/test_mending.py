@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from readmit import Policy, Return
-from readmit.records.events import Link
+from readmit.diagnosis.symptoms import Trouble
+from readmit.records.acts.event import Link
 from readmit.records.items import Drafted, Frontier, Obligation
-from readmit.workspace.diagnosis.symptoms import Trouble
 from tests.cli.run import paste
 from tests.keys import keys_of
 from tests.scene import Scene

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.records.errors import UnknownError
+from readmit.diagnosis import sight
+from readmit.diagnosis.like_names import alike
+from readmit.diagnosis.symptoms import Trouble
+from readmit.records.error_types import UnknownError
 from readmit.records.items import Drafted
-from readmit.workspace import returning
-from readmit.workspace.diagnosis import sight
-from readmit.workspace.diagnosis.names import alike
-from readmit.workspace.diagnosis.symptoms import Trouble
+from readmit.returning import carry_out as returning
 from tests.scene import Scene
 
 if TYPE_CHECKING:
-    from readmit.workspace.diagnosis.symptoms import Diagnosis, Symptom
+    from readmit.diagnosis.symptoms import Diagnosis, Symptom
 
 
 def troubles(found: Diagnosis) -> list[Trouble]:

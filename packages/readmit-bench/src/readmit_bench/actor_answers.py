@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.ports.models import Failure, Reply
-from readmit.records.errors import RecordError
+from readmit.models.protocols import Failure, Reply
+from readmit.records.error_types import RecordError
 from readmit_bench.notes import notes
 from readmit_bench.prompting import request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.ports.models import Ask, Model
+    from readmit.models.protocols import Ask, Model
     from readmit_bench.episodes import Checkpoint, View
 
 NOTHING = "(no notes)"

@@ -10,7 +10,7 @@ from readmit_bench.methods import entry_named
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.ports.models import Embedder
+    from readmit.models.protocols import Embedder
     from readmit_bench.benchmarks import Study
     from readmit_bench.settings import Settings
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from readmit.records.base import Record
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

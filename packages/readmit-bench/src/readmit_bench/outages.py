@@ -13,12 +13,12 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from readmit.models.chat import failure, shown
-from readmit.ports.models import Fault
+from readmit.models.protocols import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit.ports.models import Ask, Failure
+    from readmit.models.protocols import Ask, Failure
 
 PATIENCE = 3
 """How many outages in a row, each after the provider's own retries, end a run."""

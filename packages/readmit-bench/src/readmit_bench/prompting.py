@@ -12,7 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from readmit.models.fence import fence
-from readmit.ports.models import Ask
+from readmit.models.protocols import Ask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

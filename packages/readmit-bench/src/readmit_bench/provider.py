@@ -18,9 +18,9 @@ from inspect_ai.log._samples import sample_active
 from inspect_ai.model import GenerateConfig, ModelAPI, ModelOutput, ModelUsage, RetryDecision, modelapi
 
 from readmit.models.batch import batch_status
-from readmit.models.open import open_model
-from readmit.ports.models import Ask, Failure, Fault
-from readmit.records.errors import ModelError, PendingAnswers
+from readmit.models.open_model import open_model
+from readmit.models.protocols import Ask, Failure, Fault
+from readmit.records.error_types import ModelError, PendingAnswers
 from readmit_bench.outages import ProviderFailure
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage
     from inspect_ai.tool import ToolChoice, ToolInfo
 
-    from readmit.ports.models import OpenModel
+    from readmit.models.protocols import OpenModel
 
 PENDING, TROUBLE = "readmit_pending", "readmit_trouble"
 KINDS = ("openai", "gguf", "batch", "recorded")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 
 from readmit.records.base import Record
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit_bench.episodes import Budget
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.models.fence import MAX_CHARS
+from readmit.models.protocols import Failure
 from readmit.models.stages import extract as reading
-from readmit.ports.models import Failure
 from readmit_bench.evaluation.verifying import moment_of
 from readmit_bench.retrieval import (
     CLOCK,
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from decimal import Decimal
 
+    from readmit.models.protocols import Embedder, Model
     from readmit.models.stages.extract import Extracted
-    from readmit.ports.models import Embedder, Model
     from readmit_bench.episodes import Checkpoint, Row, Session
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from readmit.backends.langgraph.graph_stores import ReturnedStore, TeamStore, sources
 from readmit.backends.langgraph.records import LangGraphMemory, index_with
 from readmit.backends.langgraph.results import ReturningCache
-from readmit.backends.langgraph.returning import ReturnInterrupt
+from readmit.backends.langgraph.return_ask import ReturnInterrupt
 from readmit.backends.langgraph.runs import ainvoke, as_node, invoke
 from readmit.backends.langgraph.saver import ReturningSaver
-from readmit.backends.langgraph.store import ReturnedStore, TeamStore, sources
 
 __all__ = [
     "LangGraphMemory",

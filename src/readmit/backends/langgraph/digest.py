@@ -14,7 +14,7 @@ from typing import Any
 import ormsgpack
 from langgraph.checkpoint.serde.jsonplus import EXT_CONSTRUCTOR_SINGLE_ARG, JsonPlusSerializer
 
-from readmit.records.errors import BackendError
+from readmit.records.error_types import BackendError
 
 _plain = JsonPlusSerializer()
 _SHORT = 32

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from readmit.backends.langgraph.calls import is_conversation, unanswered
-from readmit.backends.langgraph.carried import uses_history
-from readmit.records.errors import LostStateError
+from readmit.backends.langgraph.carried_state import uses_history
+from readmit.backends.langgraph.tool_calls import is_conversation, unanswered
+from readmit.records.error_types import LostStateError
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from readmit.backends.langgraph.digest import frame_digest, short, value_digest
 from readmit.backends.langgraph.lost import Loss
-from readmit.backends.langgraph.presence import NEVER_LEFT
-from readmit.ports.backend import Entry
+from readmit.backends.langgraph.thread_presence import NEVER_LEFT
+from readmit.log.ledger import Entry
 from readmit.records.canonical import digest
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import CheckpointTuple
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
-    from readmit.backends.langgraph.presence import Presence
-    from readmit.ports.store import Log
+    from readmit.backends.langgraph.thread_presence import Presence
+    from readmit.log.log import Log
     from readmit.records.identity import Identity
 
 SEAL = "readmit_seal"

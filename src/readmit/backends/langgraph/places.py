@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 from urllib.parse import quote, unquote
 
-from readmit.backends.escaping import escaped
+from readmit.backends.id_escape import escaped
 
 Namespace: TypeAlias = tuple[str, ...]
 LONGEST_ID = 512

@@ -12,12 +12,13 @@ import secrets
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
-from readmit.backends.escaping import unescaped
+from readmit.backends.id_escape import unescaped
 from readmit.backends.langgraph.places import Place, label, record_id, unlabel
-from readmit.ports.backend import TEAM, Change, Hit, Stored
-from readmit.ports.memories import NewMemory
+from readmit.backends.port import Change, Hit, Stored
+from readmit.log.ledger import TEAM
+from readmit.log.memory_records import NewMemory
 from readmit.records.base import require_name
-from readmit.records.errors import BackendError, RecordError, UnknownError
+from readmit.records.error_types import BackendError, RecordError, UnknownError
 
 try:
     from langgraph.store.base import BaseStore, GetOp, Op, PutOp, Result, SearchItem, SearchOp
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from langgraph.store.base import IndexConfig
 
     from readmit.backends.langgraph.places import Namespace
-    from readmit.ports.backend import Material
-    from readmit.ports.memories import Memories, MemoryVersion
-    from readmit.ports.models import Embedder
+    from readmit.backends.port import Material
+    from readmit.log.memory_records import MemoryRecords, MemoryVersion
+    from readmit.models.protocols import Embedder
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[list[Op], list[Result], T]"
@@ -59,7 +60,7 @@ class LangGraphMemory:
         store: BaseStore,
         workspace: str,
         *,
-        history: Memories,
+        history: MemoryRecords,
         namespace: Namespace | None = None,
         name: str = "main",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),

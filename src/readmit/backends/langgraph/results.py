@@ -15,16 +15,16 @@ from weakref import WeakKeyDictionary
 
 from langgraph.cache.base import BaseCache
 
-from readmit.backends.langgraph.presence import Attendance
-from readmit.records.errors import BackendError
+from readmit.backends.langgraph.thread_presence import Attendance
+from readmit.records.error_types import BackendError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from langgraph.cache.base import FullKey, Namespace
 
-    from readmit.backends.langgraph.presence import Attending
-    from readmit.ports.store import Log
+    from readmit.backends.langgraph.thread_presence import Attending
+    from readmit.log.log import Log
     from readmit.records.identity import Identity
 
 # A node can reach its graph's cache, so the inner one is not among its attributes.

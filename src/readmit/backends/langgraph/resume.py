@@ -18,17 +18,17 @@ from uuid import uuid4
 import msgspec
 from langgraph.checkpoint.base.id import uuid6
 
-from readmit.backends.langgraph.answers import guarded, nothing_asked
-from readmit.backends.langgraph.carried import Deltas, ThreadResumed, history, uses_history
+from readmit.backends.langgraph.carried_state import Deltas, ThreadResumed, history, uses_history
 from readmit.backends.langgraph.digest import short
-from readmit.backends.langgraph.looking import is_run, notice, past_notice, refuse_on_notice, store_of
+from readmit.backends.langgraph.graph_stores import refuse_unwrapped
+from readmit.backends.langgraph.human_answers import guarded, nothing_asked
 from readmit.backends.langgraph.lost import INTERRUPT, lost
 from readmit.backends.langgraph.periods import SEAL, Filed, at, is_kept, named
-from readmit.backends.langgraph.presence import NEVER_LEFT, Attendance, handed_over
-from readmit.backends.langgraph.returning import ReturnInterrupt
-from readmit.backends.langgraph.store import refuse_unwrapped
+from readmit.backends.langgraph.return_ask import ReturnInterrupt
+from readmit.backends.langgraph.run_or_look import is_run, notice, past_notice, refuse_on_notice, store_of
+from readmit.backends.langgraph.thread_presence import NEVER_LEFT, Attendance, handed_over
 from readmit.records.canonical import canonical
-from readmit.records.errors import BackendError, ExposureError, LostStateError, QuarantineError
+from readmit.records.error_types import BackendError, ExposureError, LostStateError, QuarantineError
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
-    from readmit.backends.langgraph.carried import Choice
+    from readmit.backends.langgraph.carried_state import Choice
     from readmit.backends.langgraph.periods import Periods
-    from readmit.backends.langgraph.presence import Presence
-    from readmit.backends.langgraph.returning import Bundled, Returning
-    from readmit.ports.store import Log
+    from readmit.backends.langgraph.return_ask import Bundled, Returning
+    from readmit.backends.langgraph.thread_presence import Presence
+    from readmit.log.log import Log
+    from readmit.records.acts.event import Checkpoint as Departure
     from readmit.records.decisions import ReturnView
-    from readmit.records.events import Checkpoint as Departure
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[tuple[str, tuple[Any, ...]], Any, T]"

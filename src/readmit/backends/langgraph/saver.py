@@ -17,10 +17,10 @@ from weakref import WeakKeyDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from readmit.backends.langgraph.carried import Choice
+from readmit.backends.langgraph.carried_state import Choice
 from readmit.backends.langgraph.periods import Periods
 from readmit.backends.langgraph.resume import Resume
-from readmit.records.errors import BackendError
+from readmit.records.error_types import BackendError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from readmit.backends.handle import ReturnedMemory
     from readmit.backends.langgraph.resume import Steps
-    from readmit.backends.langgraph.returning import Returning
-    from readmit.ports.store import Log
-    from readmit.records.errors import LostStateError
-    from readmit.records.events import Checkpoint as Departure
+    from readmit.backends.langgraph.return_ask import Returning
+    from readmit.log.log import Log
+    from readmit.records.acts.event import Checkpoint as Departure
+    from readmit.records.error_types import LostStateError
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg.pq import TransactionStatus
 
-from readmit.log.changes import NOTHING
+from readmit.log.engines.locks import Locks
 from readmit.log.engines.postgres_client import (
     CLOCK,
     Address,
@@ -29,19 +29,19 @@ from readmit.log.engines.postgres_dialect import answers, for_rows, only_reads, 
 from readmit.log.engines.postgres_listener import Channel
 from readmit.log.engines.postgres_locks import OnServer
 from readmit.log.engines.postgres_schema import DIRECTORY, flaws_of, make, recognize
+from readmit.log.engines.shared_commit import SharedConnection
+from readmit.log.engines.sql import ENROLL, FIND, Level, flush
 from readmit.log.engines.sqlite_schema import check
-from readmit.log.group import SharedConnection
-from readmit.log.locks import Locks
-from readmit.log.sql import ENROLL, FIND, Level, flush
-from readmit.records.errors import StoreError
+from readmit.log.tree.pending_changes import NOTHING
+from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
-    from readmit.log.gathered import Gathered
-    from readmit.log.sql import Rows
+    from readmit.log.engines.sql import Rows
+    from readmit.log.gathered_observations import Gathered
 
 # Most statements that wait. More would only use memory.
 _WAITING = 256

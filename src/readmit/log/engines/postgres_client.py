@@ -12,7 +12,7 @@ from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from readmit.log.location import FORM, shown
-from readmit.records.errors import StoreError
+from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from readmit.log.listener import Bell, CommitListener
-from readmit.records.errors import StoreError
+from readmit.log.engines.listener import Bell, CommitListener
+from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

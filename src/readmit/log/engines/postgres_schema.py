@@ -28,7 +28,7 @@ from readmit.log.engines.sqlite_schema import (
     made,
 )
 from readmit.records.base import shown as shown_value
-from readmit.records.errors import StoreError
+from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,23 +10,23 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from readmit.log.backup import copy
-from readmit.log.changes import NOTHING
+from readmit.log.engines.listener import Doorbell
+from readmit.log.engines.locks import BesideFile, InProcess, Locks
+from readmit.log.engines.shared_commit import SharedConnection
+from readmit.log.engines.sql import ENROLL, FIND, Level, flush
 from readmit.log.engines.sqlite_files import OpenFiles, create_private, identity_of, unopened
 from readmit.log.engines.sqlite_schema import check, flaws_of, is_made, make, store_id
-from readmit.log.group import SharedConnection
-from readmit.log.listener import Doorbell
-from readmit.log.locks import BesideFile, InProcess, Locks
-from readmit.log.sql import ENROLL, FIND, Level, flush
-from readmit.records.errors import StoreError
+from readmit.log.tree.pending_changes import NOTHING
+from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from readmit.log.gathered import Gathered
-    from readmit.log.group import Group
-    from readmit.log.sql import Rows
+    from readmit.log.engines.shared_commit import Group
+    from readmit.log.engines.sql import Rows
+    from readmit.log.gathered_observations import Gathered
 
 BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.01

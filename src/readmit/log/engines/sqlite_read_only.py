@@ -10,19 +10,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from readmit.log.changes import Changes
+from readmit.log.engines.listener import Doorbell
+from readmit.log.engines.locks import InProcess, Locks
+from readmit.log.engines.sql import FIND
 from readmit.log.engines.sqlite_schema import flaws_of, is_made, store_id
-from readmit.log.listener import Doorbell
-from readmit.log.locks import InProcess, Locks
-from readmit.log.sql import FIND
-from readmit.records.errors import StoreError
+from readmit.log.tree.pending_changes import Changes
+from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
-    from readmit.log.gathered import Gathered
-    from readmit.log.sql import End, Watcher
+    from readmit.log.engines.sql import End, Watcher
+    from readmit.log.gathered_observations import Gathered
 
 CACHE = -32_768
 

@@ -15,12 +15,12 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from readmit.records.errors import StoreError, TamperedError
+from readmit.records.error_types import StoreError, TamperedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from readmit.log.sql import Sql
+    from readmit.log.engines.sql import Sql
 
 APPLICATION_ID = 0x72646D74  # "rdmt"
 SHIFT = 40

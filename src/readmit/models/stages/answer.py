@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.models.fence import MAX_CHARS, visible_text
+from readmit.models.protocols import Failure
 from readmit.models.stages.checks import AROUND, line, share, too_long
-from readmit.models.stages.wording import Section, request
+from readmit.models.stages.prompt_files import Section, request
 from readmit.models.structured import answer
-from readmit.ports.models import Failure
 from readmit.records.canonical import digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from readmit.ports.models import Ask, Model
+    from readmit.models.protocols import Ask, Model
 
 PROMPT = "answer@1"
 THRESHOLD = Decimal("0.65")

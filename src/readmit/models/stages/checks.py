@@ -7,7 +7,7 @@ import sys
 from decimal import Decimal
 
 from readmit.models.fence import visible_text
-from readmit.ports.models import Failure, Fault, Usage
+from readmit.models.protocols import Failure, Fault, Usage
 
 NOTE_CHARS = 2_000
 _SHOWN = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
@@ -23,7 +23,7 @@ def grounded(quote: str, text: str) -> str:
     r"""The quote in the text's own characters, or nothing.
 
     Models see hidden characters as ``\u{…}``, straighten quotation marks and dashes, and put quotation marks around
-    what they copy. The result is taken from the text itself, so that it passes the rule of ``records.quotes``.
+    what they copy. The result is taken from the text itself, so that it passes the rule of ``records.verdicts``.
     """
     flat = " ".join(text.split())
     revealed = _SHOWN.sub(_character, quote)

@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from readmit.models.fence import MAX_CHARS, mark_for, visible_text
+from readmit.models.protocols import Failure
 from readmit.models.stages.checks import grounded, line, lines, share, slug
 from readmit.models.stages.pieces import pieces
-from readmit.models.stages.wording import Section, request
+from readmit.models.stages.prompt_files import Section, request
 from readmit.models.structured import answer
-from readmit.ports.models import Failure
-from readmit.records.errors import ModelError
+from readmit.records.error_types import ModelError
 from readmit.text.carried import ASSISTANT, says_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from readmit.ports.models import Ask, Model
+    from readmit.models.protocols import Ask, Model
 
 PROMPT = "extract@3"
 MAX_ITEMS = 16

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from readmit.models.fence import MAX_CHARS
+from readmit.models.protocols import Failure
 from readmit.models.stages.checks import lines
 from readmit.models.stages.pieces import pieces
-from readmit.models.stages.wording import Section, request
+from readmit.models.stages.prompt_files import Section, request
 from readmit.models.structured import answer
-from readmit.ports.models import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.ports.models import Model
+    from readmit.models.protocols import Model
 
 PREMISES = "premises@2"
 IMPLIED = "implied@1"

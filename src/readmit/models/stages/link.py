@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from readmit.models.fence import MAX_CHARS, visible_text
+from readmit.models.protocols import Failure
 from readmit.models.stages.checks import grounded
-from readmit.models.stages.wording import Section, request
+from readmit.models.stages.prompt_files import Section, request
 from readmit.models.structured import answer
-from readmit.ports.models import Failure
-from readmit.records.errors import ModelError
+from readmit.records.error_types import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from readmit.ports.models import Ask, Model
+    from readmit.models.protocols import Ask, Model
 
 PROMPT = "link@1"
 MOST_NEEDS = 8

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from readmit.models.fence import MAX_CHARS, visible_text
+from readmit.models.protocols import Failure, Fault, Usage
 from readmit.models.stages.checks import line, lines, slug, too_long
-from readmit.models.stages.wording import Section, request
+from readmit.models.stages.prompt_files import Section, request
 from readmit.models.structured import answer
-from readmit.ports.models import Failure, Fault, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.ports.models import Ask, Model
+    from readmit.models.protocols import Ask, Model
 
 PROMPT = "plan@1"
 MIN_QUERIES = 3

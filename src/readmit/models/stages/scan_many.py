@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from readmit.models.fence import MAX_CHARS, visible_text
+from readmit.models.protocols import Failure
+from readmit.models.stages.prompt_files import Section, request
 from readmit.models.stages.scan import MAX_TOKENS, Later, TargetLook
-from readmit.models.stages.wording import Section, request
 from readmit.models.structured import answer
-from readmit.ports.models import Failure
-from readmit.records.errors import ModelError
+from readmit.records.error_types import ModelError
 from readmit.records.verdicts import Pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from readmit.ports.models import Model
+    from readmit.models.protocols import Model
 
 PROMPT = "scan-many@1"
 MOST = 16

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from readmit.models.fence import MAX_CHARS, visible_text
+from readmit.models.protocols import Failure, Fault, Usage
 from readmit.models.stages.checks import grounded, line, share
-from readmit.models.stages.wording import Section, request
+from readmit.models.stages.prompt_files import Section, request
 from readmit.models.structured import answer
-from readmit.ports.models import Failure, Fault, Usage
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest, digest_of
-from readmit.records.errors import ModelError
+from readmit.records.error_types import ModelError
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Answer, Pair, Verdict, in_words
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from decimal import Decimal
 
-    from readmit.ports.models import Ask, Model
+    from readmit.models.protocols import Ask, Model
 
 PROMPT = "verify@2"
 MAX_TOKENS = 512

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from readmit.records.decisions import Cause
 from readmit.records.items import Obligation
 from readmit.records.reasons import Reason
-from readmit.rules.capture.drafts import draft_flaws
+from readmit.rules.capture.drafted import draft_flaws
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

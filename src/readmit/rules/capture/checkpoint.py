@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from readmit.records.acts.event import Checkpoint
 from readmit.records.canonical import digest_of_set
-from readmit.records.events import Checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from readmit.records.events import Event
+    from readmit.records.acts.event import Event
     from readmit.records.identity import Identity
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.events import Event, EventKind, Resolve
+from readmit.records.acts.event import Event, EventKind, Resolve
+from readmit.records.acts.kinds import targets_of
 from readmit.records.items import Item
-from readmit.records.kinds import targets_of
 from readmit.records.snapshot import Held, WorkState
 
 if TYPE_CHECKING:

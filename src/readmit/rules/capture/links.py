@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.events import Link
+from readmit.records.acts.event import Link
 from readmit.records.items import Frontier, Obligation
 from readmit.records.policy import AUTHOR
-from readmit.rules.capture.drafts import is_draft
+from readmit.rules.capture.drafted import is_draft
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.records.events import Suspect
+from readmit.records.acts.event import Suspect
 from readmit.records.verdicts import Verdict
 
 if TYPE_CHECKING:

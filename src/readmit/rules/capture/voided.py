@@ -9,8 +9,8 @@ from msgspec.structs import replace
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from readmit.records.acts.voids import Voids
     from readmit.records.snapshot import Held, Sighting, Source, WorkState
-    from readmit.records.voids import Voids
 
 
 def state_without(voids: Voids, state: WorkState) -> WorkState:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from readmit.records.errors import ReadmitError
+from readmit.records.error_types import ReadmitError
 from readmit.records.items import Item
 from readmit.rules.cover.budget import cost
 from readmit.rules.cover.coverage import critical, least, report, required, sufficient, supported

@@ -12,7 +12,7 @@ from readmit.records.reasons import Reason
 from readmit.rules.cover.choose import Pool, choose
 from readmit.rules.cover.coverage import report, supported
 from readmit.rules.cover.find import Deadline
-from readmit.rules.cover.newest import newest_supporters
+from readmit.rules.cover.newest_first import newest_supporters
 from readmit.rules.cover.partial import choose_whole_duties
 from readmit.rules.invalidate.order import Order
 

@@ -12,7 +12,7 @@ import msgspec
 
 from readmit.records.items import Frontier, Obligation
 from readmit.records.reasons import Reason, State
-from readmit.rules.capture.drafts import is_draft
+from readmit.rules.capture.drafted import is_draft
 
 if TYPE_CHECKING:
     from readmit.records.decisions import Cause

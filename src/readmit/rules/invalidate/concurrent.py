@@ -13,8 +13,8 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
+from readmit.records.acts.event import Dispute, Event
 from readmit.records.decisions import Cause
-from readmit.records.events import Dispute, Event
 from readmit.records.reasons import Reason
 from readmit.rules.invalidate.lifecycle import Charge, outcome, point_of
 

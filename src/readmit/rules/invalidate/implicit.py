@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from readmit.records.acts.event import Event, Suspect
 from readmit.records.decisions import Cause
-from readmit.records.events import Event, Suspect
 from readmit.records.items import Obligation
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Ruling, Verdict, quotes_found, ruling

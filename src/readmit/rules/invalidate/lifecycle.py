@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from readmit.records.acts.event import Close, Dispute, Event, Resolve, Revoke, Settle
 from readmit.records.decisions import Cause
-from readmit.records.events import Close, Dispute, Event, Resolve, Revoke, Settle
 from readmit.records.items import Obligation
 from readmit.records.reasons import Reason
 from readmit.rules.invalidate.order import Point

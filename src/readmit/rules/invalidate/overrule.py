@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.events import Overrule
+from readmit.records.acts.event import Overrule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from readmit.records.acts.event import Event
     from readmit.records.decisions import Cause
-    from readmit.records.events import Event
     from readmit.records.policy import Policy
     from readmit.records.reasons import Grant
     from readmit.records.snapshot import Held, Snapshot

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from readmit.records.snapshot import Held
-    from readmit.rules.invalidate.statements import SameStatements
+    from readmit.rules.invalidate.repeated_statements import SameStatements
 
 
 def fallen(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.records.acts.event import Close, Event, Revoke, Settle
 from readmit.records.decisions import Cause
-from readmit.records.events import Close, Event, Revoke, Settle
 from readmit.records.identity import Identity
 from readmit.records.items import Frontier, Obligation
 from readmit.records.policy import Policy
@@ -22,7 +22,7 @@ from readmit.records.reasons import Reason
 from readmit.rules.invalidate.concurrent import PassedOver
 from readmit.rules.invalidate.lifecycle import point_of
 from readmit.rules.invalidate.order import Order, Rank, ranks
-from readmit.rules.invalidate.statements import SameStatements
+from readmit.rules.invalidate.repeated_statements import SameStatements
 from readmit.rules.invalidate.supersession import concerns, reaches
 
 if TYPE_CHECKING:

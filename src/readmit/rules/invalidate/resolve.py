@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.records.acts.event import Dispute, Event, EventKind, Overrule
 from readmit.records.decisions import Cause
-from readmit.records.events import Dispute, Event, EventKind, Overrule
 from readmit.records.items import Obligation
 from readmit.records.reasons import Reason
 from readmit.rules.invalidate import (
+    changed_sources,
     concurrent,
     implicit,
     lifecycle,
     overrule,
     premises,
     replacement,
-    sources,
     supersession,
 )
 from readmit.rules.invalidate.order import Order
-from readmit.rules.invalidate.statements import SameStatements
+from readmit.rules.invalidate.repeated_statements import SameStatements
 
 if TYPE_CHECKING:
     from readmit.records.policy import Policy
@@ -66,7 +66,7 @@ def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: 
     if not case.troubled:
         return found
     return msgspec.structs.replace(
-        found, unseen=sources.set_aside(raised, causes), recovered=case.with_carrying(found.recovered)
+        found, unseen=changed_sources.set_aside(raised, causes), recovered=case.with_carrying(found.recovered)
     )
 
 
@@ -92,10 +92,10 @@ class _Case:
             held.item.id: events for held in self.marked if (events := overrule.honored(held, snapshot, policy))
         }
 
-        self.troubled = sources.troubled(snapshot, policy) if snapshot.sources else {}
+        self.troubled = changed_sources.troubled(snapshot, policy) if snapshot.sources else {}
         self.needed: frozenset[str] = frozenset()
         if self.troubled:
-            self.needed = sources.needed(self.known, self.critical)
+            self.needed = changed_sources.needed(self.known, self.critical)
 
     def charges(self) -> dict[str, list[Charge]]:
         """The charges of events, verdicts and suspicions against the items they name."""
@@ -113,7 +113,7 @@ class _Case:
         if causes := self.troubled:
             for held in self.everything:
                 critical = held.item.id in self.needed
-                for charge in sources.charges(held, causes, snapshot, self.policy, critical=critical):
+                for charge in changed_sources.charges(held, causes, snapshot, self.policy, critical=critical):
                     found.setdefault(held.item.id, []).append(charge)
         for target, charge in supersession.charges(self.named, self.known, self.flaws.keys(), self.policy):
             found.setdefault(target, []).append(charge)
@@ -283,7 +283,7 @@ class _Case:
         """What recovered, and items that still hold of what their changed sources say now."""
         found = dict(recovered)
         for held in self.marked:
-            if again := tuple(sources.carrying(held, self.troubled, self.snapshot, self.policy)):
+            if again := tuple(changed_sources.carrying(held, self.troubled, self.snapshot, self.policy)):
                 found[held.item.id] = (*found.get(held.item.id, ()), *again)
         return found
 

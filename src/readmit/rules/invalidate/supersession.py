@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.records.acts.event import Event, Supersede
 from readmit.records.decisions import Cause
-from readmit.records.events import Event, Supersede
 from readmit.records.items import Obligation
 from readmit.records.reasons import Reason
 from readmit.rules.invalidate.lifecycle import Charge, point_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from readmit.records.items import Item
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held
-    from readmit.rules.invalidate.statements import SameStatements
+    from readmit.rules.invalidate.repeated_statements import SameStatements
 
 
 class Named(msgspec.Struct, frozen=True):

@@ -19,8 +19,8 @@ from readmit.rules.readmission.render_retractions import (
     retractions_shape,
 )
 from readmit.rules.readmission.view import contents
-from readmit.text.escaping import QUOTE_CHARS, block, inline, json_text, moment, short
-from readmit.text.wording import counted
+from readmit.text.english import counted
+from readmit.text.escapes import QUOTE_CHARS, block, inline, json_text, moment, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

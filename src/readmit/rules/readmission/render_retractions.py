@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from readmit.records.decisions import ReturnView
 from readmit.records.retractions import Retractions
 from readmit.rules.readmission.view import withdrawn
-from readmit.text.escaping import inline, json_text, moment, short
+from readmit.text.escapes import inline, json_text, moment, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

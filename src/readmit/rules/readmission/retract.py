@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.records.events import Close, Supersede
+from readmit.records.acts.event import Close, Supersede
 from readmit.records.items import InterfaceConstraint, Obligation, RoleConstraint
 from readmit.records.reasons import Reason, State, state_of
 from readmit.records.retractions import FALLEN, IN_DOUBT, Retraction, Retractions
@@ -20,8 +20,8 @@ from readmit.rules.readmission.known_before import words_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from readmit.records.acts.event import Event
     from readmit.records.decisions import Cause
-    from readmit.records.events import Event
     from readmit.records.items import Item
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from readmit.records.base import utc
 from readmit.records.canonical import digest, digest_of_set
 from readmit.records.decisions import ReturnView, ViewExperience, ViewItem
-from readmit.records.errors import SealError
+from readmit.records.error_types import SealError
 from readmit.records.retractions import Retractions, RetractionView
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from readmit.records.errors import AuditError, SealError, WitnessError
+from readmit.records.error_types import AuditError, SealError, WitnessError
 from readmit.trust.notes import COSIGNATURE, LONGEST_NOTE, text_of, verify
 from readmit.trust.tlog import LogCheckpoint, size_of
 from readmit.trust.witness.protocol import PATH, SIZE_TYPE, WitnessAnswer, WitnessRequest

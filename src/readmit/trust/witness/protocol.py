@@ -6,10 +6,10 @@ from http import HTTPStatus
 
 import msgspec
 
-from readmit.records.errors import SealError
-from readmit.records.tree import HASH_BYTES
+from readmit.records.error_types import SealError
+from readmit.trust.ed25519 import decode64, encode64
+from readmit.trust.merkle import HASH_BYTES
 from readmit.trust.notes import LONGEST_NOTE
-from readmit.trust.signatures import decode64, encode64
 from readmit.trust.tlog import size_of
 
 PATH = "/add-checkpoint"

@@ -15,7 +15,7 @@ from readmit.trust.witness.protocol import LONGEST_REQUEST, PATH, WitnessAnswer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from readmit.trust.witness.witness import Witness
+    from readmit.trust.witness.cosigner import Witness
 
 PATIENCE = 10.0  # seconds that a connection may be silent
 _BACKLOG = 64

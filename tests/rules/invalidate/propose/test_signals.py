@@ -25,7 +25,7 @@ from readmit.rules.invalidate.propose import (
     propose,
     windows,
 )
-from readmit.rules.invalidate.propose.evidence import Spread, standing_out
+from readmit.rules.invalidate.propose.later_evidence import Spread, standing_out
 from readmit.rules.invalidate.propose.vectors import centered
 
 if TYPE_CHECKING:

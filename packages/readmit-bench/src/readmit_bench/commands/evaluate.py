@@ -73,7 +73,7 @@ def pairs(
     from contextlib import closing
 
     from readmit.cli.output import emit, show
-    from readmit.models.open import open_model
+    from readmit.models.open_model import open_model
     from readmit.records.policy import Policy
     from readmit_bench.evaluation.pairs import evaluate as measured
     from readmit_bench.evaluation.pairs import load_cases

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from readmit.records.canonical import digest_of
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit_bench.datasets.files import Raw, existing, read
 from readmit_bench.episodes import Case, Dataset, Episode, Labels, Row, opaque_id
 from readmit_bench.metrics import OLD_STALE, OLD_VALID, Condition

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import msgspec
 
 from readmit.records.canonical import without_mark
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit.rules.invalidate.propose import Observation, Target
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Answer, Ruling, Verdict, ruling
 from readmit_bench.evaluation import scores

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.ports.models import Embedder
+    from readmit.models.protocols import Embedder
     from readmit.rules.invalidate.propose import Openings, Scorer
     from readmit_bench.evaluation.development import Filler, StalePair
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from readmit.models.protocols import Failure
 from readmit.models.stages import verify
 from readmit.models.usage import Metered, TokenLedger
-from readmit.ports.models import Failure
 from readmit.records.canonical import digest
 from readmit.records.verdicts import Pair
 from readmit_bench.evaluation.pairs import PairJudgment
@@ -15,7 +15,7 @@ from readmit_bench.evaluation.pairs import PairJudgment
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.ports.models import Model
+    from readmit.models.protocols import Model
     from readmit.records.policy import Policy
     from readmit_bench.evaluation.pairs import LabelledPair, Verifier
 

@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.inference.resolving import Asked
+from readmit.inference.disputes import Asked
 from readmit.models.stages.answer import Question
 from readmit.models.stages.plan import Plan, Task, plan
 from readmit.rules.cover.coverage import report, sufficient
@@ -96,7 +96,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from readmit.ports.models import Embedder, Model
+    from readmit.models.protocols import Embedder, Model
     from readmit.workspace.agent import Agent
     from readmit.workspace.workspace import Workspace
     from readmit_bench.episodes import Checkpoint, Finding

@@ -14,12 +14,11 @@ import msgspec
 
 from readmit.inference import Inference, Prepared
 from readmit.inference.baseline import said
-from readmit.inference.deriving import keep_facts, keep_premises, maker
+from readmit.inference.derive import keep_facts, keep_premises, maker
 from readmit.models.stages.extract import PROMPT as EXTRACT
+from readmit.records.acts.event import Suspect
 from readmit.records.canonical import decode
-from readmit.records.events import Suspect
-from readmit.records.quotes import quoted
-from readmit.records.verdicts import Pair, Ruling, Verdict, ruling
+from readmit.records.verdicts import Pair, Ruling, Verdict, quoted, ruling
 from readmit_bench.episodes import Finding
 from readmit_bench.methods.readmit_lexical import reading_of
 from readmit_bench.methods.state import OBSERVED, Statement, item_of, session_of
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from readmit.inference import Settings
-    from readmit.ports.models import Embedder, Model
+    from readmit.models.protocols import Embedder, Model
     from readmit.records.policy import Policy
     from readmit.workspace.agent import Agent
     from readmit.workspace.workspace import Workspace

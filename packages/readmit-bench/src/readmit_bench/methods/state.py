@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from readmit.records.acts.event import EventKind, Link
 from readmit.records.canonical import digest
-from readmit.records.errors import UnknownError
-from readmit.records.events import EventKind, Link
+from readmit.records.error_types import UnknownError
 from readmit.records.evidence import Evidence
 from readmit.records.items import Drafted
 from readmit.records.policy import Policy
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from readmit.workspace.agent import Agent
-    from readmit.workspace.returns import Return
+    from readmit.workspace.return_handle import Return
     from readmit_bench.episodes import Checkpoint, Row
 
 # Where a history names no days, the episode's clock starts here; its unit is a second.

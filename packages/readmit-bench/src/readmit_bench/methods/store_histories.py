@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Self
 from msgspec.structs import replace
 
 from readmit.backends.admission import text_digest
-from readmit.backends.binding import Archived, bindings
+from readmit.backends.bound_writes import Archived, bindings
+from readmit.backends.port import Material, Stored
+from readmit.log.ledger import Entry
 from readmit.models.embedders import CachedEmbedder, VectorsInMemory
-from readmit.ports.backend import Entry, Material, Stored
-from readmit.records.errors import BackendError, PendingAnswers, ReadmitError, UnknownError
-from readmit.workspace.memory import Memory
+from readmit.records.error_types import BackendError, PendingAnswers, ReadmitError, UnknownError
+from readmit.workspace.memory_handle import Memory
 from readmit_bench.episodes import Row
 from readmit_bench.methods.readmit_lexical import explicit_work, reading_of
 from readmit_bench.methods.state import OWNER, SESSION, grounded, played, policy_for, return_of
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from readmit.backends.handle import ReturnedMemory
-    from readmit.ports.models import Ask, Embedder, Failure, Model, Reply
-    from readmit.workspace.exposing import Bundle
-    from readmit.workspace.returns import Return
+    from readmit.models.protocols import Ask, Embedder, Failure, Model, Reply
+    from readmit.returning.expose import Bundle
+    from readmit.workspace.return_handle import Return
     from readmit_bench.episodes import Checkpoint, Session
     from readmit_bench.methods.stores import Store
 

@@ -12,15 +12,15 @@ import secrets
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from readmit.backends.opening import need
-from readmit.records.errors import BackendError, ModelError
+from readmit.backends.open_backend import need
+from readmit.records.error_types import BackendError, ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from readmit.ports.backend import MemoryBackend
-    from readmit.ports.models import Embedder, Model
+    from readmit.backends.port import MemoryBackend
+    from readmit.models.protocols import Embedder, Model
     from readmit.workspace.workspace import Workspace
 
 Store = Literal["ScopedMem", "Mem0", "Memobase", "A-MEM"]
@@ -60,7 +60,7 @@ def check_stores(methods: Iterable[str], embedder: Embedder | None) -> None:
         if why := lacking(store):
             raise BackendError(f"methods: {store}: {why}")
     if "Memobase" in stores:
-        from readmit.backends.memobase_server import Server, user_id
+        from readmit.backends.adapters.memobase_server import Server, user_id
 
         with closing(Server(os.environ[URL], os.environ[KEY], _SECONDS)) as server:
             # Its health check needs no key; only a read shows whether the key is accepted.
@@ -94,14 +94,14 @@ def opened(
 
 def _open(store: Store, workspace: Workspace, folder: Path, embedder: Embedder, model: Model | None) -> MemoryBackend:
     if store == "Mem0":
-        from readmit.backends.mem0 import Mem0
+        from readmit.backends.adapters.mem0 import Mem0
 
         return Mem0.open(folder, workspace.name, embedder=embedder, model=model)
     if store == "A-MEM":
-        from readmit.backends.amem import AMem
+        from readmit.backends.adapters.amem import AMem
 
         return AMem.open(folder, workspace.name, embedder=embedder, model=model)
-    from readmit.backends.memobase import Memobase
+    from readmit.backends.adapters.memobase import Memobase
 
     return Memobase.open(
         os.environ[URL],

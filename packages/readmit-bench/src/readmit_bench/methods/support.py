@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.records.items import Obligation, Scope
-from readmit.records.quotes import quoted
-from readmit.text.wording import common_words
+from readmit.records.verdicts import quoted
+from readmit.text.english import common_words
 from readmit_bench.methods.state import Duty, Ending, Statement, session_of
 from readmit_bench.reading import words
 from readmit_bench.retrieval import in_turn

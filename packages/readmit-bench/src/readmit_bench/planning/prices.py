@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from readmit.records.canonical import explained, without_mark
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 
 if TYPE_CHECKING:
     from pathlib import Path

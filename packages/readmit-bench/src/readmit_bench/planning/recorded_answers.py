@@ -14,8 +14,8 @@ import msgspec
 
 from readmit.models.answers import read_answers, result_of
 from readmit.models.batch import RESPONSES
-from readmit.ports.models import Reply
-from readmit.records.errors import RecordError
+from readmit.models.protocols import Reply
+from readmit.records.error_types import RecordError
 from readmit_bench.results import RESULTS, read_results
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit.models.answers import Answers
-    from readmit.ports.models import Ask
+    from readmit.models.protocols import Ask
 
 
 class _Body(msgspec.Struct):

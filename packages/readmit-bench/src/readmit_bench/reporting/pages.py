@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from readmit.models.fence import visible_text
-from readmit.records.errors import RecordError
+from readmit.records.error_types import RecordError
 from readmit_bench.episodes import digest_of_cases
 from readmit_bench.published import discrepancies, published
 from readmit_bench.reporting.backend_pairs import pair_tables

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from readmit.rules.invalidate.propose.candidates import Openings, Scored, Signal
-from readmit.rules.invalidate.propose.evidence import Spread, standing_out
+from readmit.rules.invalidate.propose.later_evidence import Spread, standing_out
 from readmit.rules.invalidate.propose.vectors import NOTHING, Center, centered, deepest, sampled
 
 if TYPE_CHECKING:

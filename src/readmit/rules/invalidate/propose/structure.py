@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.rules.invalidate.propose.candidates import Openings, Scored, Signal
-from readmit.rules.invalidate.propose.evidence import named
+from readmit.rules.invalidate.propose.later_evidence import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

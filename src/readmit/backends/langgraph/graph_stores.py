@@ -1,0 +1,349 @@
+"""Stores to compile a LangGraph graph with: one for an agent at work, one for an agent that came back.
+
+    with sources(h0):                                  # the sources of the next puts
+        store.put(("trip",), "hotel", {"name": "Sunrise"})
+
+``TeamStore`` reads everything and binds what it writes, until its agent departs; from then on it is closed, or, if
+``returned`` gives the handle of a return, a ``ReturnedStore``. That one reads through the view in ``get``, ``search``
+and ``list_namespaces`` alike.
+"""
+
+from __future__ import annotations
+
+import copy
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, MatchCondition, PutOp, SearchItem, SearchOp
+from langgraph.store.memory import InMemoryStore
+
+from readmit.backends import handle as handles
+from readmit.backends.admission import unaltered
+from readmit.backends.bank_lock import async_bank_lock, bank_lock, key_of
+from readmit.backends.bound_writes import BoundBackend, bindings, conservative, union
+from readmit.backends.langgraph.places import Place, record_id
+from readmit.backends.langgraph.records import LangGraphMemory, adrive, as_record, drive, merged
+from readmit.backends.langgraph.thread_presence import NEVER_LEFT, Attendance
+from readmit.log.ledger import TEAM
+from readmit.records.error_types import BackendError, NotAllowedError, QuarantineError, RecordError
+from readmit.records.policy import unreserved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from langgraph.store.base import Op, Result
+
+    from readmit.backends.handle import Gate, OpenedMemory, ReturnedMemory
+    from readmit.backends.langgraph.records import FoundRecord, Steps
+    from readmit.backends.langgraph.thread_presence import Attending
+    from readmit.backends.port import Stored
+    from readmit.log.ledger import Binding, SourceLedger
+    from readmit.log.log import Log
+    from readmit.records.identity import Identity
+
+_EVERY = 1_000_000
+_named: ContextVar[tuple[Binding, ...]] = ContextVar("readmit_sources", default=())
+
+
+@contextmanager
+def sources(*items: str, evidence: Sequence[str] = ()) -> Iterator[None]:
+    """The sources of everything that is put inside this block: ids of items, digests of evidence."""
+    token = _named.set(bindings(items, evidence))
+    try:
+        yield
+    finally:
+        _named.reset(token)
+
+
+class TeamStore(BaseStore):
+    """A LangGraph store as one agent at work uses it. It sees the team's records and its own.
+
+    A value that is put outside a ``sources`` block is kept without a source, so no view admits it.
+    """
+
+    def __init__(
+        self,
+        memory: LangGraphMemory,
+        *,
+        log: Log,
+        agent: Attending,
+        private: bool = False,
+        returned: Callable[[], ReturnedMemory] | None = None,
+    ) -> None:
+        """``log`` is the workspace's; ``private`` puts into the agent's own bank instead of the team's.
+
+        ``returned`` gives the handle once the agent has come back, as ``ReturningSaver.memory`` does: then one graph
+        serves before the departure and after the return.
+        """
+        identity = agent.identity
+        unreserved("agent.identity.principal", identity.principal)
+        if memory.workspace != identity.workspace:
+            raise BackendError(f"{memory.name} serves workspace {memory.workspace!r}, not {identity.workspace!r}")
+        self.supports_ttl, self.ttl_config = memory.store.supports_ttl, memory.store.ttl_config
+        owner = identity.principal if private else TEAM
+        _works[self] = _Work(memory, log, identity, Attendance(log, agent), owner, returned)
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        work = _works[self]
+        back = work.back()
+        return _run(work.jobs(ops), work.log.sources, work.memory) if back is None else back.batch(ops)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        work = _works[self]
+        back = work.back()
+        return await (_arun(work.jobs(ops), work.log.sources, work.memory) if back is None else back.abatch(ops))
+
+
+class _Job(NamedTuple):
+    """One operation. A put is its key's only one meanwhile: the value and its sources change together."""
+
+    steps: Steps[Result]
+    put: Place | None = None
+
+
+def _run(jobs: Iterator[_Job], ledger: SourceLedger, memory: LangGraphMemory) -> list[Result]:
+    results: list[Result] = []
+    for steps, put in jobs:
+        with nullcontext() if put is None else bank_lock(ledger, key_of(memory.name, record_id(put))):
+            results.append(drive(steps, memory.store))
+    return results
+
+
+async def _arun(jobs: Iterator[_Job], ledger: SourceLedger, memory: LangGraphMemory) -> list[Result]:
+    results: list[Result] = []
+    for steps, put in jobs:
+        async with nullcontext() if put is None else async_bank_lock(ledger, key_of(memory.name, record_id(put))):
+            results.append(await adrive(steps, memory.store))
+    return results
+
+
+class _Work(NamedTuple):
+    """The internals of a ``TeamStore``, not among its attributes because its agent may depart and keep it."""
+
+    memory: LangGraphMemory
+    log: Log
+    identity: Identity
+    attendance: Attendance
+    owner: str
+    returned: Callable[[], ReturnedMemory] | None
+
+    def back(self) -> ReturnedStore | None:
+        """The store through the view; ``None`` for an agent that never left."""
+        now = self.attendance.now()
+        if now == NEVER_LEFT:
+            return None
+        if self.returned is None or not now.back:
+            raise QuarantineError(
+                f"{self.identity.principal!r} has departed: let it come back and use the ReturnedStore of its return"
+            )
+        return ReturnedStore(self.returned(), team=self.owner == TEAM)
+
+    def jobs(self, ops: Iterable[Op]) -> Iterator[_Job]:
+        memory, owners = self.memory, (TEAM, self.identity.principal)
+        for op in ops:
+            if isinstance(op, PutOp):
+                place = Place(self.owner, op.namespace, op.key)
+                yield _Job(self._put(op, place), place)
+            elif isinstance(op, GetOp):
+                yield _Job(_get(memory, owners, op, lambda _: True))
+            elif isinstance(op, SearchOp):
+                yield _Job(_search(memory, owners, op, lambda _: True))
+            else:
+                yield _Job(_namespaces(_everywhere(memory, owners), op))
+
+    def _put(self, op: PutOp, place: Place) -> Steps[None]:
+        if self.attendance.now() != NEVER_LEFT:
+            raise QuarantineError(f"{self.identity.principal!r} departed while it waited for another writer")
+        bound = BoundBackend(self.memory, self.log.sources)
+        named = _named.get()
+        if named:
+            bound.check(named)
+        record = yield from self.memory.putting(place, op.value, index=op.index, ttl=op.ttl)
+        if op.value is None or not named:
+            self.log.sources.write(self.memory.name, (), drop=(record.id,))
+        else:
+            bound.bind([(record, named)], by=self.identity.principal)
+
+
+_works: WeakKeyDictionary[TeamStore, _Work] = WeakKeyDictionary()
+
+
+class ReturnedStore(BaseStore):
+    """A LangGraph store through the view of one return.
+
+    What the agent puts goes to its private bank, so it can neither overwrite nor discover what is withheld from it;
+    with ``team=True`` it goes to the team, under keys that no other principal has written. A put draws on the items
+    named by ``sources``, or, without that, on everything in the view.
+    """
+
+    def __init__(self, memory: ReturnedMemory, *, team: bool = False) -> None:
+        """``memory`` is what ``Memory.returned`` gives for an exposed bundle."""
+        self._memory = memory
+        self._shared = team
+        store = _behind(_gate(memory)).store
+        self.supports_ttl, self.ttl_config = store.supports_ttl, store.ttl_config
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        gate = _gate(self._memory)
+        return _run(self._jobs(gate, ops), gate.bound.ledger, _behind(gate))
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        gate = _gate(self._memory)
+        return await _arun(self._jobs(gate, ops), gate.bound.ledger, _behind(gate))
+
+    def _jobs(self, gate: Gate, ops: Iterable[Op]) -> Iterator[_Job]:
+        memory = _behind(gate)
+        for op in ops:
+            opened = gate.opened()
+            # The agent's own value takes precedence over the team's of the same name.
+            owners = (opened.ground.reader, TEAM)
+
+            def inside(record: Stored, opened: OpenedMemory = opened) -> bool:
+                entry = opened.entries.get(record.id)
+                return entry is not None and unaltered(entry, record.text)
+
+            if isinstance(op, PutOp):
+                place = Place(TEAM if self._shared else opened.ground.reader, op.namespace, op.key)
+                yield _Job(self._put(gate, op, place), place)
+            elif isinstance(op, GetOp):
+                yield _Job(_get(memory, owners, op, inside))
+            elif isinstance(op, SearchOp):
+                yield _Job(_search(memory, owners, op, inside))
+            else:
+                yield _Job(_namespaces(_readable(memory, owners, inside), op))
+
+    def _put(self, gate: Gate, op: PutOp, place: Place) -> Steps[None]:
+        # Judged again: the agent may have departed, or an item fallen, while it waited for another writer.
+        opened = gate.opened()
+        memory, reader, record = _behind(gate), opened.ground.reader, record_id(place)
+        (held,) = yield [GetOp(memory.native(place), place.key, refresh_ttl=False)]
+        # The entry of a value that expired, or was deleted natively, says nothing about a new one.
+        former = None if held is None else gate.bound.ledger.entry(memory.name, record)
+        if held is not None and (self._shared if former is None else former.by != reader):
+            raise _taken(op)
+        if op.value is None:
+            if former is not None:
+                yield from memory.putting(place, None)
+                gate.bound.ledger.write(memory.name, (), drop=(record,))
+            elif record_id(Place(TEAM, op.namespace, op.key)) in opened.entries:
+                raise _taken(op)
+            return
+        drawn = _drawn(opened)
+        if former is None:
+            # Filed first: if the put times out after the store has written it, the key is this agent's to put again.
+            gate.bound.bind([(as_record(place, op.value), drawn)], by=reader)
+        written = yield from memory.putting(place, op.value, index=op.index, ttl=op.ttl)
+        if former is not None:
+            # The new value may still reveal the sources of the former one.
+            gate.bound.bind([(written, union(former.bindings, drawn))], by=reader)
+
+
+def refuse_unwrapped(store: object, identity: Identity) -> None:
+    """Refuse a store that hands an agent what its view does not hold: one that is not wrapped, or another agent's."""
+    if isinstance(store, TeamStore):
+        owner = _works[store].identity
+        if owner.agent != identity.agent:
+            raise BackendError(
+                f"store: it is that of {owner.principal!r} on {owner.task!r}; give {identity.principal!r} its own "
+                "TeamStore(…)"
+            )
+    elif store is not None and not isinstance(store, ReturnedStore):
+        raise BackendError(
+            f"store: a {type(store).__name__} hands back what was put before a departure; compile the graph with "
+            "store=TeamStore(…), or with what for_langgraph gives"
+        )
+
+
+def _drawn(opened: OpenedMemory) -> tuple[Binding, ...]:
+    named, admitted = _named.get(), opened.ground.admitted
+    outside = [one.ref for one in named if one.of != "item" or one.ref not in admitted]
+    if outside or not admitted:
+        raise RecordError(f"sources: name items of the view that the value comes from; not in it: {outside}")
+    return named or tuple(map(conservative, bindings(sorted(admitted))))
+
+
+def _taken(op: PutOp) -> NotAllowedError:
+    return NotAllowedError(f"key: {op.key!r} in {op.namespace!r} is not this agent's to change; choose another key")
+
+
+def _get(
+    memory: LangGraphMemory, owners: tuple[str, ...], op: GetOp, keep: Callable[[Stored], bool]
+) -> Steps[Item | None]:
+    for owner in owners:
+        place = Place(owner, op.namespace, op.key)
+        if not memory.holds(place):
+            continue
+        (item,) = yield [GetOp(memory.native(place), op.key, refresh_ttl=False)]
+        record = None if item is None else memory.stored(item)
+        if record is not None and keep(record):
+            yield from _refresh(memory, op, [item])
+            shown: Item = _shown(memory, item)
+            return shown
+    return None
+
+
+def _search(
+    memory: LangGraphMemory, owners: tuple[str, ...], op: SearchOp, keep: Callable[[Stored], bool]
+) -> Steps[list[SearchItem]]:
+    found: list[FoundRecord] = []
+    for owner in owners:
+        found += yield from memory.searching(owner, op, keep)
+    handed = [one.item for one in merged(found)[op.offset : op.offset + op.limit]]
+    yield from _refresh(memory, op, handed)
+    return [_shown(memory, one) for one in handed]
+
+
+def _refresh(memory: LangGraphMemory, op: GetOp | SearchOp, handed: list[Any]) -> Steps[None]:
+    """Let what is handed over live longer, and nothing else: a withheld value expires although it is looked at."""
+    if op.refresh_ttl and memory.store.supports_ttl and handed:
+        yield [GetOp(tuple(one.namespace), one.key, refresh_ttl=True) for one in handed]
+
+
+def _shown(memory: LangGraphMemory, item: Any) -> Any:
+    """An item under its users' name, as a copy: an in-memory store returns its own objects."""
+    place = memory.place(tuple(item.namespace), item.key)
+    shown = copy.deepcopy(item)
+    shown.namespace = () if place is None else place.namespace
+    return shown
+
+
+def _everywhere(memory: LangGraphMemory, owners: tuple[str, ...]) -> Steps[list[Place]]:
+    prefixes = [memory.below(owner, ()) or () for owner in owners]
+    found = yield [
+        ListNamespacesOp((MatchCondition("prefix", prefix),), None, limit=_EVERY, offset=0) for prefix in prefixes
+    ]
+    listed: Any = [namespace for part in found for namespace in part or ()]  # type: ignore[union-attr]  # a listing
+    places = (memory.place(tuple(namespace), "") for namespace in listed)
+    return [one for one in places if one is not None and one.owner in owners]
+
+
+def _readable(memory: LangGraphMemory, owners: tuple[str, ...], keep: Callable[[Stored], bool]) -> Steps[list[Place]]:
+    """The places of records that can be read now. The ledger does not know which have expired."""
+    found: list[Place] = []
+    for owner in owners:
+        found += yield from memory.listing(owner, keep)
+    return found
+
+
+def _namespaces(finding: Steps[list[Place]], op: Op) -> Steps[list[tuple[str, ...]]]:
+    """Match, truncate and page namespaces with LangGraph's own code."""
+    if not isinstance(op, ListNamespacesOp):
+        raise BackendError(f"{type(op).__name__} is an operation that this version of readmit does not know")
+    places = yield from finding
+    listing = InMemoryStore()
+    listing.batch([PutOp(one.namespace, "", {}) for one in places])
+    (found,) = listing.batch([op])
+    return found  # type: ignore[return-value]  # what a listing answers
+
+
+def _gate(memory: ReturnedMemory) -> Gate:
+    return handles._gates[memory]  # noqa: SLF001 - the handle's own package: nothing else may look behind it
+
+
+def _behind(gate: Gate) -> LangGraphMemory:
+    backend = gate.bound.backend
+    if not isinstance(backend, LangGraphMemory):
+        raise BackendError(f"{backend.name} is not a LangGraph store; open it with LangGraphMemory")
+    return backend

@@ -1,0 +1,104 @@
+"""Commands that a statement names: targets of make, scripts of npm, Python modules, and the project's own programs."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from readmit.check.command_lines import EXTRA
+from readmit.check.working_tree import as_table
+
+if TYPE_CHECKING:
+    from readmit.check.python import ProjectModules
+    from readmit.check.working_tree import WorkTree
+
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+_TARGET = re.compile(r"^([\w./ -]+?)\s*::?(?!=)", re.MULTILINE)
+_OPEN_ENDED = re.compile(r"^(?:-?include|sinclude)\b|^[^\t#\n]*%[^\n]*:|\$\(eval|^\$\(", re.MULTILINE)
+
+
+class CommandAnswer(NamedTuple):
+    """What became of a command."""
+
+    outcome: Literal["holds", "gone", "unknown"]
+    now: str = ""
+    """What is there instead, or why nothing can be said."""
+
+
+class ProjectCommands:
+    """The commands of a tree."""
+
+    def __init__(self, tree: WorkTree, modules: ProjectModules) -> None:
+        self._tree = tree
+        self._modules = modules
+
+    def answer(self, name: str, how: str) -> CommandAnswer:
+        """Whether a command can be run. ``how`` is ``make``, ``npm``, ``python -m`` or a subcommand's name."""
+        match how:
+            case "make":
+                return self._make(name)
+            case "npm":
+                return self._npm(name)
+            case "python -m":
+                return self._module(name)
+        if how.startswith(EXTRA):
+            return self._extra(name, how.removeprefix(EXTRA))
+        return CommandAnswer("unknown", "a program outside of the tree")
+
+    @cached_property
+    def _projects(self) -> list[dict[str, Any]]:
+        """The Python projects of the tree, that of the root first."""
+        paths = sorted(self._tree.names.get("pyproject.toml", ()), key=len)
+        return [as_table(self._tree.table(path).get("project")) for path in paths]
+
+    @cached_property
+    def programs(self) -> frozenset[str]:
+        """The project's own programs."""
+        return frozenset(name for project in self._projects for name in as_table(project.get("scripts")))
+
+    def _extra(self, extra: str, package: str) -> CommandAnswer:
+        for project in self._projects:
+            if package in {".", project.get("name")}:
+                extras = as_table(project.get("optional-dependencies"))
+                if extra in extras:
+                    return CommandAnswer("holds")
+                known = ", ".join(extras) or "none"
+                return CommandAnswer("gone", f"{project.get('name')} has no such extra; it has {known}"[:300])
+        return CommandAnswer("unknown", "a package outside of the tree")
+
+    def _make(self, target: str) -> CommandAnswer:
+        """A target of any Makefile: a statement may be about a folder of the project."""
+        files = [path for name in _MAKEFILES for path in self._tree.names.get(name, ())]
+        if not files:
+            return self._absent("Makefile")
+        texts = [self._tree.text(path) or "" for path in files]
+        targets = {one for text in texts for found in _TARGET.finditer(text) for one in found[1].split()}
+        if target in targets:
+            return CommandAnswer("holds")
+        if any(_OPEN_ENDED.search(text) for text in texts):
+            return CommandAnswer("unknown", "the Makefile has rules that only make can read")
+        known = ", ".join(sorted(one for one in targets if not one.startswith(".")))
+        return CommandAnswer("gone", f"{', '.join(files[:3])} has no such target; it has {known}"[:300])
+
+    def _npm(self, script: str) -> CommandAnswer:
+        files = self._tree.names.get("package.json", ())
+        if not files:
+            return self._absent("package.json")
+        scripts = {name for path in files for name in as_table(self._tree.table(path).get("scripts"))}
+        if script in scripts:
+            return CommandAnswer("holds")
+        known = ", ".join(sorted(scripts)) or "none"
+        return CommandAnswer("gone", f"package.json has no such script; it has {known}"[:300])
+
+    def _absent(self, file: str) -> CommandAnswer:
+        if (past := self._tree.left.get(file)) is None:
+            return CommandAnswer("unknown", f"there is no {file}")
+        return CommandAnswer("gone", f"{file} was {past}")
+
+    def _module(self, module: str) -> CommandAnswer:
+        if self._modules.file(module) is not None:
+            return CommandAnswer("holds")
+        if not self._modules.is_own(module):
+            return CommandAnswer("unknown", "a module outside of the tree")
+        return CommandAnswer("gone", f"the package {module.partition('.')[0]} has no such module")

@@ -1,0 +1,169 @@
+"""Which names in a statement can be looked for, and which cannot: placeholders, patterns, variables, addresses.
+
+A sentence that says itself that something is gone is right about it, so its names are not looked for.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from readmit.check.check_values import Mention, NameKind, StatementPlace, Unchecked
+from readmit.check.command_lines import command_named, extras_named, is_path, without_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.check.memory_files import MemorySpan
+
+GONE = re.compile(
+    r"\b(no longer|not anymore|any ?more|removed?|removing|deleted?|dropped|deprecated|obsolete|renamed|formerly"
+    r"|previously|used to|instead of|replaced|replaces|superseded|moved|gone|retired|legacy|migrated|will be|planned"
+    r"|to-?do)\b",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(
+    r"[<>{}…]|\.\.\.|\bpath/to\b|(?:^|/)(?:your|my|some)[-_]|(?:^|/)(?:foo|bar|baz|example|xxx+)(?:[./_-]|$)|\bNNNN?\b|YYYY",
+    re.IGNORECASE,
+)
+_PATTERN = re.compile(r"[*?\[\]|^]")
+_VARIABLE = re.compile(r"[$%]|^[A-Z][A-Z0-9_]*=|^~")
+_ADDRESS = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|www\.)", re.IGNORECASE)
+_WORD_PATH = re.compile(r"(?<![\w/@:.-])@?(?:[\w.-]+/)+[\w.-]+\.[a-z][a-z0-9]{0,4}(?![\w/-])")
+_SYMBOL = re.compile(r"^@?([A-Za-z_]\w*(?:(?:\.|::|#)[A-Za-z_]\w*)*)(\(.*\))?$", re.DOTALL)
+_OPTION = re.compile(r"^(--[a-z][\w-]+)(?:[ =].*)?$")
+_TOLD_APART = re.compile(r"_|[a-z][A-Z]|\d|^[A-Z][a-z]+[a-z]$|\(|\.|::|#")
+_VERSION = re.compile(
+    r"\b(Python|CPython|Node(?:\.js)?|Go(?:lang)?|Rust|Ruby|Java|PHP|[A-Z][A-Za-z]+(?:[.-][A-Za-z]+)?)\s+"
+    r"(?:>=\s*|v|version\s+)?(\d+(?:\.\d+){0,2})(?![\w%.]*[\w%])",
+)
+_NAMES = re.compile(r"`[^`]*`|[\w.-]*[/_.][\w./-]+")
+_NEAR = 50
+"""How many characters around a name are taken to be about it."""
+_SHELLS = {"", "sh", "bash", "shell", "console", "zsh", "shell-session"}
+
+
+def named(span: MemorySpan) -> Iterator[Mention | Unchecked]:
+    """What a piece of a file names."""
+    if span.kind != "block" and _is_gone(span):
+        if span.kind in {"code", "link"}:
+            yield Unchecked(span.place, span.text, "the sentence says that something is gone or to come")
+        return
+    match span.kind:
+        case "code":
+            yield from _code(span.text.strip(), span.place)
+        case "link":
+            yield from _link(span.text, span.place)
+        case "words":
+            yield from _words(span.text, span.place)
+        case "block":
+            yield from _block(span)
+
+
+def _is_gone(span: MemorySpan) -> bool:
+    """Whether the words around a name say that it is gone, or to come."""
+    said, name = span.place.statement, " ".join(span.text.split())
+    # Names are not words: legacy/api.py may well be in use.
+    words = _NAMES.sub(lambda found: " " * len(found[0]), said)
+    if (at := said.find(name)) >= 0:
+        words = words[max(0, at - _NEAR) : at + len(name) + _NEAR]
+    return GONE.search(words) is not None
+
+
+def _code(text: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
+    if extras := extras_named(text, place):
+        yield from extras
+        return
+    call = re.match(r"^@?[A-Za-z_][\w.]*(?=\()", text)
+    if why := _unfit(call[0] if call else text):
+        yield Unchecked(place, text, why)
+    elif command := command_named(text, place):
+        yield from command
+    elif is_path(path := without_lines(text)):
+        yield Mention(place, NameKind.PATH, path)
+    elif option := _OPTION.match(text):
+        yield Mention(place, NameKind.OPTION, option[1])
+    elif (symbol := _SYMBOL.match(text)) and _TOLD_APART.search(text):
+        yield Mention(place, NameKind.SYMBOL, re.sub(r"::|#", ".", symbol[1]))
+    else:
+        yield Unchecked(place, text, "not the name of a file, a symbol or a command")
+
+
+def _unfit(text: str) -> str:
+    """Why a name is not one that can be looked for."""
+    if not text.isprintable():
+        return "not printable"
+    if _ADDRESS.match(text):
+        return "an address outside of the tree"
+    if _PLACEHOLDER.search(text):
+        return "a placeholder"
+    if _VARIABLE.search(text):
+        return "a variable"
+    if _PATTERN.search(text):
+        return "a pattern"
+    return ""
+
+
+def _link(address: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
+    target, mark, anchor = unquote(address).partition("#")
+    if target and (why := _unfit(target)):
+        yield Unchecked(place, address, why)
+        return
+    path = place.file if not target else _below(place.file, target)
+    if path is None:
+        yield Unchecked(place, address, "leads out of the tree")
+        return
+    if target:
+        yield Mention(place, NameKind.LINK, path)
+    if mark and not re.match(r"L\d", anchor) and path.endswith((".md", ".mdc")):
+        yield Mention(place, NameKind.ANCHOR, anchor, path)
+
+
+def _below(file: str, target: str) -> str | None:
+    """A link's target from the root; none if it leads out of it."""
+    base = "" if target.startswith("/") else posixpath.dirname(file)
+    path = posixpath.normpath(posixpath.join(base, target.lstrip("/")))
+    return None if path.startswith("..") else path
+
+
+def _words(text: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
+    for found in _WORD_PATH.finditer(text):
+        if not _unfit(found[0]):
+            yield Mention(place, NameKind.PATH, found[0])
+    for tool, version in _VERSION.findall(text):
+        yield Mention(place, NameKind.VERSION, version, tool)
+
+
+def _block(span: MemorySpan) -> Iterator[Mention | Unchecked]:
+    place = span.place
+    if span.language in {"python", "py"}:
+        yield from _imports(span)
+        return
+    if span.language not in _SHELLS:
+        yield Unchecked(place, span.language, "a block of code in a language that is not read")
+        return
+    if not span.language and not re.search(r"^\s*\$ ", span.text, re.MULTILINE):
+        yield Unchecked(place, place.statement, "a block that is not marked as commands")
+        return
+    for number, line in enumerate(span.text.splitlines()):
+        here = StatementPlace(place.file, place.line + number, line.strip())
+        command = line.strip().removeprefix("$ ").partition(" #")[0].strip()
+        if not command or command.startswith("#") or (not span.language and not line.lstrip().startswith("$ ")):
+            continue
+        if extras := extras_named(command, here):
+            yield from extras
+        elif not _unfit(command):
+            yield from command_named(command, here) or ()
+
+
+def _imports(span: MemorySpan) -> Iterator[Mention]:
+    """The modules that a block of Python imports, with the names it takes from them."""
+    for number, line in enumerate(span.text.splitlines()):
+        place = StatementPlace(span.place.file, span.place.line + number, line.strip())
+        if found := re.match(r"\s*from ([\w.]+) import \(?([\w, ]+)\)?\s*(?:#.*)?$", line):
+            for name in re.findall(r"(\w+)(?:\s+as\s+\w+)?", found[2]):
+                yield Mention(place, NameKind.MODULE, found[1], name)
+        elif found := re.match(r"\s*import ([\w.]+)", line):
+            yield Mention(place, NameKind.MODULE, found[1])

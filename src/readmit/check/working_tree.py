@@ -1,0 +1,262 @@
+"""The working tree that statements are checked against, read through git where there is a repository.
+
+A repository is data of a stranger, so git runs disarmed (``check.git``): no hooks, filters, helpers or network.
+Files are read as probes read them: regular files below the root, no links, bounded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from readmit.check.git_runner import TreeGit
+from readmit.records.error_types import CheckLimitError, ProbeError
+from readmit.sources.files import Files, Unchanged
+from readmit.sources.prober import LookLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+PROSE = ("*.md", "*.mdc", "*.rst", "*.txt", "*.adoc", "*.svg", "*.lock", "*.ipynb")
+"""Files whose words show nothing: they repeat what was once true."""
+LONGEST_PATH = 4_096
+_MOST_WALKED = 200_000
+_MOST_WORDS = 300
+"""Most words in one question to git's history."""
+_WORD = re.compile(r"[^\W\d]\w*")
+_OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*\w")
+
+
+class Departed(NamedTuple):
+    """When something left the repository."""
+
+    commit: str = ""
+    day: str = ""
+    to: str = ""
+    """What a renamed file is called since."""
+
+    def __str__(self) -> str:
+        if not self.commit:
+            return "removed, which is not committed yet"
+        return f"{f'renamed to {self.to}' if self.to else 'removed'} in {self.commit} on {self.day}"
+
+
+class WorkTree:
+    """A root folder with its files, and what git knows of their past."""
+
+    def __init__(self, root: Path, memories: Collection[str] = ()) -> None:
+        """``memories`` are the files that are checked. Their own words show nothing."""
+        self.root = root.resolve()
+        self._memories = memories
+        self._is_repository = (self.root / ".git").exists()
+        self._git = TreeGit(self.root)
+        self._files = Files(LookLimits(roots=(str(self.root),), bytes=2_000_000), Unchanged())
+
+    @property
+    def has_history(self) -> bool:
+        return self._has_commits
+
+    @cached_property
+    def _has_commits(self) -> bool:
+        return self._is_repository and bool(self._git.ask("rev-parse", "--verify", "--quiet", "HEAD"))
+
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        """Every file that is tracked or not ignored, and is there."""
+        if not self._is_repository:
+            return frozenset(self._walked())
+        listed = self._git.ask("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+        # Git can name paths that no file has.
+        fit = (path for path in listed.split("\0") if 0 < len(path) <= LONGEST_PATH)
+        return frozenset(path for path in fit if os.path.isfile(self.root / path))  # noqa: PTH113 - false if too long
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        found: set[str] = set()
+        for path in self.paths:
+            folder = path.rpartition("/")[0]
+            while folder and folder not in found:
+                found.add(folder)
+                folder = folder.rpartition("/")[0]
+        return frozenset(found)
+
+    @cached_property
+    def names(self) -> dict[str, list[str]]:
+        """Files by their last name."""
+        found: dict[str, list[str]] = {}
+        for path in sorted(self.paths):
+            found.setdefault(path.rpartition("/")[2], []).append(path)
+        return found
+
+    def has(self, path: str) -> bool:
+        """Whether a file or folder is there, tracked or not. Links on the way are not followed out of the root."""
+        if path in self.paths or path in self.folders:
+            return True
+        place = self.root / path
+        return os.path.lexists(place) and place.parent.resolve().is_relative_to(self.root)
+
+    def text(self, path: str) -> str | None:
+        """A file's text, if it can be read."""
+        try:
+            text = self._files.read(path).decode("utf-8")
+        except (ProbeError, UnicodeDecodeError):
+            return None
+        return None if "\0" in text else text
+
+    def table(self, path: str) -> dict[str, Any]:
+        """What a JSON or TOML file says; nothing if it is malformed, or no table."""
+        text = self.text(path) or ""
+        try:
+            found = tomllib.loads(text) if path.endswith(".toml") else json.loads(text)
+        except ValueError:
+            return {}
+        except RecursionError:
+            raise CheckLimitError(f"{path}: nested too deeply to be read; remove it, or name another --root") from None
+        return as_table(found)
+
+    def ignored(self, paths: Iterable[str]) -> set[str]:
+        """Those of the paths that git ignores: made by a build, or private."""
+        # What lies behind a link is not in the repository, and git refuses to say anything about it.
+        wanted = "\0".join(path for path in paths if not any((self.root / one).is_symlink() for one in _above(path)))
+        if not self._is_repository or not wanted:
+            return set()
+        return set(filter(None, self._git.ask("check-ignore", "-z", "--no-index", "--stdin", given=wanted).split("\0")))
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word, and every option of a command line, in files that are not prose.
+
+        A thousand patterns in one ``git grep`` take much longer than reading everything once.
+        """
+        found: set[str] = set()
+        for path in self.paths:
+            if path not in self._memories and not any(PurePosixPath(path).match(glob) for glob in PROSE):
+                text = self.text(path) or ""
+                found.update(_WORD.findall(text))
+                found.update(_OPTION.findall(text))
+        return frozenset(found)
+
+    def holding(self, pattern: str, *globs: str) -> list[str]:
+        """The files in which a pattern matches (of extended regular expressions)."""
+        if not self._is_repository:
+            wanted = re.compile(pattern, re.MULTILINE)
+            chosen = (path for path in sorted(self.paths) if any(PurePosixPath(path).match(glob) for glob in globs))
+            return [path for path in chosen if wanted.search(self.text(path) or "")]
+        found = self._git.ask("grep", "-I", "-l", "-z", "-E", "--untracked", "-e", pattern, "--", *globs)
+        return [path for path in found.split("\0") if path]
+
+    @cached_property
+    def left(self) -> dict[str, Departed]:
+        """Files that were deleted or renamed and are not there now, with the last time that happened."""
+        if not self._has_commits:
+            return {}
+        committed = self._git.ask("ls-tree", "-r", "-z", "--name-only", "HEAD").split("\0")
+        found = {path: Departed() for path in committed if path and path not in self.paths}
+        said = self._git.ask(
+            "log", "-M", "--diff-filter=DR", "--name-status", "-z", "--format=%x01%h %cs", "HEAD", "--"
+        )
+        for part in said.split("\1")[1:]:
+            head, _, rest = part.partition("\0")
+            commit, day = head.split()
+            words = iter(rest.lstrip("\n").split("\0"))
+            for status in words:
+                if not status.strip():
+                    continue
+                path = next(words, "")
+                to = next(words, "") if status.lstrip("\n").startswith("R") else ""
+                if path not in self.paths:
+                    found.setdefault(path, Departed(commit, day, to))
+        return {path: self._followed(past, found) for path, past in found.items()}
+
+    def _followed(self, past: Departed, left: dict[str, Departed]) -> Departed:
+        """The present name of a file that was renamed several times; none if it is gone."""
+        to, met = past.to, set[str]()
+        while to and to not in self.paths and to not in met:
+            met.add(to)
+            to = left[to].to if to in left else ""
+        return past._replace(to=to if to in self.paths else "")
+
+    def removed(self, words: Collection[str]) -> dict[str, Departed]:
+        """When words were last removed from files that are not prose. Words that never stood there are absent."""
+        found: dict[str, Departed] = {}
+        apart = [*(f":(exclude){glob}" for glob in PROSE), *(f":(exclude,literal){name}" for name in self._memories)]
+        for some in _batched(sorted(words), _MOST_WORDS) if self._has_commits else ():
+            either = "|".join(re.escape(word).replace("\\-", "-") for word in some)
+            committed = self._git.ask("grep", "-I", "-h", "-o", "-w", "-E", "-e", either, "HEAD", "--", ".", *apart)
+            found |= dict.fromkeys(committed.split(), Departed())
+            said = self._git.ask(
+                "log", "-p", "-U0", "--no-ext-diff", "--no-textconv", "--no-color", "--format=%x01%h %cs",
+                "--extended-regexp", f"-G{either}", "HEAD", "--", ".", *apart,
+            )  # fmt: skip
+            wanted = re.compile(rf"(?<!\w)(?:{either})(?!\w)")
+            for part in said.split("\1")[1:]:
+                head, _, patch = part.partition("\n")
+                commit, day = head.split()
+                for line in patch.splitlines():
+                    if line.startswith("-") and not line.startswith("---"):
+                        for word in wanted.findall(line):
+                            found.setdefault(word, Departed(commit, day))
+        return found
+
+    def written(self, file: str) -> dict[str, str]:
+        """The commit of each line of a file, by the line's text; lines that are not committed yet are absent.
+
+        Committed files alone are compared: for files of the working tree, git would run the repository's filters.
+        """
+        if not self._has_commits:
+            return {}
+        said = self._git.ask("blame", "--line-porcelain", "HEAD", "--", file, check=False)
+        found: dict[str, str] = {}
+        commit = ""
+        for line in said.splitlines():
+            if line.startswith("\t"):
+                found[line[1:].strip()] = commit
+            elif re.match(r"[0-9a-f]{40,64} \d", line):
+                commit = line.partition(" ")[0]
+        return found
+
+    def changes(self, since: str, path: str) -> str:
+        """What was added to and removed from a file since a commit, as a diff."""
+        return self._git.ask(
+            "diff", "--no-ext-diff", "--no-textconv", "--no-color", "-U2", since, "HEAD", "--", path, check=False
+        )
+
+    def _walked(self) -> Iterable[str]:
+        count = 0
+        for folder, inner, files in os.walk(self.root):
+            inner[:] = sorted(name for name in inner if not name.startswith(".") and name != "node_modules")
+            for name in files:
+                count += 1
+                if count > _MOST_WALKED:
+                    raise ProbeError(f"{self.root} has more than {_MOST_WALKED} files; use a git repository")
+                yield (Path(folder) / name).relative_to(self.root).as_posix()
+
+
+def as_table(value: object) -> dict[str, Any]:
+    """A table that a file of the tree should hold at some place; empty if it holds something else there."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_texts(value: object) -> list[str]:
+    """A list of texts that a file of the tree should hold at some place."""
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _batched(words: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    """Words in lists of a size."""
+    return (words[start : start + size] for start in range(0, len(words), size))
+
+
+def _above(path: str) -> Sequence[PurePosixPath]:
+    return PurePosixPath(path).parents[:-1]
+
+
+def root_of(path: Path) -> Path:
+    """The repository that a file is in, or its folder."""
+    folder = path.resolve() if path.is_dir() else path.resolve().parent
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)

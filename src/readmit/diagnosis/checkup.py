@@ -1,0 +1,170 @@
+"""Checks a workspace without a return: its keys, its policy, and every agent that departed."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.diagnosis.lacks import unrequired
+from readmit.diagnosis.like_names import printed
+from readmit.diagnosis.symptoms import Diagnosis, Symptom, Trouble
+from readmit.diagnosis.trial import rehearse
+from readmit.diagnosis.why import outcome, symptoms, unsigned, who
+from readmit.records.acts.held_back import Wait
+from readmit.records.identity import Identity
+from readmit.records.items import Kind
+from readmit.records.policy import OWNER, Policy
+from readmit.records.remedies import BLANK, act, come_back, depart, govern, sweep
+from readmit.rules.capture.checkpoint import checkpoint
+from readmit.state.absence import last_absence, tenure_in
+from readmit.state.roles import role_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from readmit.log.log import Log
+    from readmit.records.acts.event import Checkpoint
+    from readmit.workspace.workspace import Workspace
+
+AGENTS = 20
+"""Most agents that are checked."""
+LONG = timedelta(days=7)
+"""An absence that is worth mentioning."""
+EVIDENCE = (Kind.FACT, Kind.ROLE_CONSTRAINT, Kind.INTERFACE_CONSTRAINT)
+# Worth knowing, but no problem by itself: what is missing because of it is its own finding.
+NOTES = frozenset(
+    {
+        Trouble.MENDED,
+        Trouble.BACK,
+        Trouble.NOTHING_OWED,
+        Trouble.OUT_OF_SIGHT,
+        Trouble.WRITER,
+        Trouble.OTHER_PURPOSE,
+        Trouble.TAKEN_OUT,
+        Trouble.TIME,
+        Trouble.UNREQUIRED,
+        Trouble.FOR_EVERYBODY,
+        Trouble.UNRECORDED,
+        Trouble.UNEXAMINED,
+    }
+)
+
+
+class Checkup(msgspec.Struct, frozen=True):
+    """The problems of a workspace, and of each of its agents if they returned now."""
+
+    workspace: Diagnosis
+    agents: tuple[Diagnosis, ...] = ()
+
+    @property
+    def healthy(self) -> bool:
+        """Whether there is no problem. Findings that are only worth knowing do not count."""
+        return all(one.trouble in NOTES for part in (self.workspace, *self.agents) for one in part.symptoms)
+
+    def __str__(self) -> str:
+        return "\n".join(line for part in (self.workspace, *self.agents) for line in part.lines())
+
+
+def checkup(workspace: Workspace, agent: Identity | None = None) -> Checkup:
+    """Check one agent, or every agent that departed, as if they returned now. Nothing is written."""
+    log, policy = workspace.log, workspace.policy
+    found = [*unsigned(workspace), *settings(policy)]
+    in_order = not found
+    found += [*_waiting(workspace), *_unswept(workspace), *_passed_over(workspace)]
+    left_out: tuple[str, ...] = ()
+    if agent is not None:
+        agents = [agent]
+    else:
+        departures = list(islice(log.agents(), AGENTS + 1))
+        agents = [one.identity for one in departures[:AGENTS]]
+        left_out = (f"agents beyond the first {AGENTS}; name one",) if len(departures) > AGENTS else ()
+        if not agents:
+            said = "No agent has departed from this workspace yet, so none can return to it."
+            blank = Identity(workspace=log.workspace, principal=BLANK, role=BLANK, task=BLANK)
+            hint = "To look at an agent before it departs, name it: --principal, --role and --task."
+            found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (hint,), (depart(blank),)))
+            in_order = False
+    says = f"Workspace {printed(workspace.name)} at epoch {workspace.epoch}: " + (
+        "its key and its policy are in order." if in_order else "something is wrong."
+    )
+    return Checkup(Diagnosis(says, tuple(found), left_out), tuple(_agent(workspace, one) for one in agents))
+
+
+def settings(policy: Policy) -> Iterator[Symptom]:
+    """Settings under which nothing, or almost nothing, could ever be handed over."""
+    if not set(EVIDENCE).intersection(policy.kinds):
+        said = "The policy admits no kind of item that can be evidence (kinds), so no duty can ever be covered."
+        yield Symptom(Trouble.POLICY, said, (), (), (govern(policy, kinds=(*policy.kinds, Kind.FACT)),))
+    for name, least in (("max_items", 2), ("max_chars", 1), ("max_item_chars", 1)):
+        if getattr(policy, name) < least:
+            said = f"The policy's {name} is {getattr(policy, name)}: no duty with its evidence fits."
+            yield Symptom(Trouble.POLICY, said, (), (), (govern(policy, **{name: getattr(Policy(), name)}),))
+
+
+def _waiting(workspace: Workspace) -> Iterator[Symptom]:
+    """What waits for an overseer. The texts of the events are not shown: some may be private."""
+    overseer = next(iter(workspace.policy.overseers), OWNER)
+    for event in workspace.waiting():
+        if isinstance(event.payload, Wait):
+            said = f"An act of {printed(event.by)} of {event.at:%Y-%m-%d %H:%M} UTC waits for an overseer."
+            answers = (act("approve", event.name, by=overseer), act("decline", event.name, by=overseer))
+            yield Symptom(Trouble.WAITING, said, (event.name,), (printed(event.payload.limit),), answers)
+
+
+def _passed_over(workspace: Workspace) -> Iterator[Symptom]:
+    """Plans that later news passed over. Items for particular principals are not named."""
+    for notice in workspace.notices():
+        said = printed(str(notice))
+        yield Symptom(Trouble.DISPUTED, said, (notice.plan, notice.news), (), notice.remedies)
+
+
+def _unswept(workspace: Workspace) -> Iterator[Symptom]:
+    """Leases that ran out and no sweeper ended. What such an agent writes is refused already."""
+    log, moment = workspace.log, workspace.moment()
+    over = [held.lease for event in log.leases() if (held := tenure_in(log, event)) and held.lease.until <= moment]
+    for lease in over[:AGENTS]:
+        who, when = lease.identity, f"{lease.until:%Y-%m-%d %H:%M} UTC"
+        said = f"The lease of {printed(who.principal)} on {printed(who.task)} ran out at {when}, and no sweeper runs."
+        yield Symptom(Trouble.UNSWEPT, said, (), (), (sweep(),))
+
+
+def _agent(workspace: Workspace, identity: Identity) -> Diagnosis:
+    log, now = workspace.log, workspace.now()
+    absence = last_absence(log, identity)
+    away = absence is not None and absence.end is None
+    found: list[Symptom] = []
+    if absence is not None and away:
+        departed: Checkpoint = absence.departure.payload  # type: ignore[assignment]  # the kind of the event says which
+        # It comes back in no other role.
+        identity = msgspec.structs.replace(identity, role=role_of(log, departed, identity))
+        found += _long_away(departed, identity, now)
+    else:
+        departed = _leaving(log, identity, now)
+        if absence is None:
+            agent, task = printed(identity.principal), printed(identity.task)
+            said = f"{agent} has never departed from {task}, so it cannot return to it."
+            found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (), (depart(identity),)))
+    trial = rehearse(log, departed, identity, purpose=None, now=now, policy=workspace.policy)
+    more, left_out = symptoms(log, trial, departed)
+    if not trial.decision.missing and any(note.state.owed for note in trial.decision.duties):
+        more += tuple(unrequired(trial))
+    says = f"{who(trial)}, {'away' if away else 'at work'}: if it returned now, it would be {outcome(trial)}"
+    return Diagnosis(says, (*found, *more), left_out, None, identity)
+
+
+def _leaving(log: Log, identity: Identity, now: datetime) -> Checkpoint:
+    """A departure that is not written: the agent would leave now."""
+    head = log.head
+    return checkpoint(identity, log.seen(identity, until=head), id=secrets.token_hex(8), epoch=head, at=now)
+
+
+def _long_away(departed: Checkpoint, identity: Identity, now: datetime) -> Iterator[Symptom]:
+    if now - departed.at > LONG:
+        days = (now - departed.at).days
+        said = f"{printed(identity.principal)} has been away from {printed(identity.task)} for {days} days."
+        yield Symptom(Trouble.LONG_AWAY, said, (departed.id,), (), (come_back(identity),))

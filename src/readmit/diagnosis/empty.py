@@ -1,0 +1,104 @@
+"""A return without any owed duty: none is visible, or none is the agent's now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.diagnosis.fixes import reopened
+from readmit.diagnosis.history import in_words
+from readmit.diagnosis.like_names import quoted, state_word
+from readmit.diagnosis.symptoms import Symptom, Trouble
+from readmit.records.items import Frontier, Obligation
+from readmit.records.reasons import DutyState
+from readmit.records.remedies import BLANK, come_back, confirm, govern, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.diagnosis.trial import Trial
+    from readmit.records.decisions import DutyNote
+    from readmit.records.remedies import Remedy
+
+MOST = 3
+_TROUBLES = {
+    DutyState.DRAFTED: Trouble.DRAFTED,
+    DutyState.OTHER_PURPOSE: Trouble.OTHER_PURPOSE,
+    DutyState.NOT_IMPOSED: Trouble.WRITER,
+    DutyState.NOT_BEGUN: Trouble.TIME,
+    DutyState.OTHER_TASK: Trouble.OUT_OF_SIGHT,
+    DutyState.OTHERS: Trouble.OUT_OF_SIGHT,
+}
+
+
+def nothing_owed(trial: Trial) -> Iterator[Symptom]:
+    """Why nothing is owed, and what follows from it."""
+    if any(note.state.owed for note in trial.decision.duties):
+        return
+    who = trial.request.identity
+    if not trial.items:
+        yield Symptom(
+            Trouble.NOTHING_IN_SIGHT,
+            f"{quoted(who.principal)} can see no item as {quoted(who.role)} on {quoted(who.task)}.",
+            (),
+            ("Nothing has been recorded for it yet, or what was recorded is for others.",),
+            (write("record", by=trial.writer(), slot=BLANK, sources=[BLANK], task=who.task),),
+        )
+    duties = trial.decision.duties
+    near = [symptom for note in duties for symptom in _not_owed(trial, note)]
+    over = [f"{one.obligation} is {state_word(one.state)}." for one in duties if one.state not in _TROUBLES]
+    yield Symptom(
+        Trouble.NOTHING_OWED,
+        "No visible duty is the agent's, so no item is needed.",
+        tuple(one.obligation for one in duties),
+        tuple(over) or ("Without a duty, what stands is handed over within the budget, and nothing can be missing.",),
+        () if near else (_duty(trial),),
+    )
+    yield from near
+    if trial.policy.nothing_owed != "fill" and trial.items:
+        handed = "an empty view" if trial.policy.nothing_owed == "empty" else "nothing at all"
+        yield Symptom(
+            Trouble.POLICY,
+            f"Where nothing is owed, the policy hands over {handed} (nothing_owed = {trial.policy.nothing_owed}).",
+            (),
+            ("With fill, it hands over what stands, the newest first.",),
+            (govern(trial.policy, nothing_owed="fill"),),
+        )
+
+
+def _not_owed(trial: Trial, note: DutyNote) -> Iterator[Symptom]:
+    name = note.obligation
+    duty = trial.items[name]
+    if note.state in _TROUBLES and isinstance(duty, Obligation):
+        yield Symptom(
+            _TROUBLES[note.state],
+            f"The duty {name} {quoted(duty.text)} is not owed: {note.state.doc}",
+            (name,),
+            (*in_words(trial.judged[name]), *_begins(duty, note.state)),
+            tuple(_owing(trial, duty, note.state)),
+        )
+
+
+def _owing(trial: Trial, duty: Obligation, state: DutyState) -> Iterator[Remedy]:
+    who = trial.request.identity
+    match state:
+        case DutyState.DRAFTED if trial.policy.drafts == "confirm":
+            yield confirm(duty.id, trial.other_writer(duty.by))
+        case DutyState.DRAFTED | DutyState.NOT_IMPOSED | DutyState.OTHER_TASK:
+            yield next(reopened(trial, duty))
+        case DutyState.OTHER_PURPOSE:
+            yield come_back(who, purpose=duty.purposes[0])
+
+
+def _begins(duty: Obligation, state: DutyState) -> Iterator[str]:
+    if state is DutyState.NOT_BEGUN and duty.valid.start is not None:
+        yield f"It begins at {duty.valid.start.isoformat()}."
+
+
+def _duty(trial: Trial) -> Remedy:
+    """The remedy: a duty that requires what stands."""
+    names: dict[str, None] = {}
+    for item in reversed(tuple(trial.items.values())):
+        if not isinstance(item, Obligation | Frontier) and trial.fit(item.id):
+            names |= dict.fromkeys(item.supports or ((item.slot,) if item.slot else ()))
+    required = list(names)[:MOST] or [BLANK]
+    return write("oblige", required=required, by=trial.writer(), task=trial.request.identity.task)

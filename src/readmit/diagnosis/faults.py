@@ -1,0 +1,48 @@
+"""A return that failed before anything was judged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.diagnosis.like_names import printed
+from readmit.diagnosis.symptoms import Symptom, Trouble
+from readmit.records.policy import OWNER
+from readmit.records.reasons import Reason
+from readmit.records.remedies import Remedy, come_back, depart, void
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.diagnosis.trial import Trial
+
+ROTATE = Remedy("workspace.as_owner().keys.rotate(now=workspace.now(), lost=True)", "readmit keys rotate --lost")
+_VERIFY = Remedy("audit(workspace.log)", "readmit audit verify")
+
+
+def faults(trial: Trial) -> Iterator[Symptom]:
+    """What failed, and what to do before the next try."""
+    for reason in trial.decision.faults:
+        note = (printed(trial.decision.note),) if trial.decision.note else ()
+        yield Symptom(Trouble.FAULT, reason.doc, (reason,), note, tuple(_remedies(trial, reason)))
+
+
+def _remedies(trial: Trial, reason: Reason) -> Iterator[Remedy]:
+    who = trial.request.identity
+    match reason:
+        case Reason.LOG_ALTERED:
+            yield _VERIFY
+        case Reason.CHECKPOINT_ALTERED:
+            # The store was changed: investigate first, then seal what the agent may build on again.
+            yield _VERIFY
+            yield depart(who)
+        case Reason.CLOCK_SKEW if trial.request.jump is not None:
+            yield void(trial.request.jump.epoch, by=next(iter(trial.request.policy.overseers), OWNER))
+            yield come_back(who, purpose=trial.request.purpose)
+        case Reason.SIGNER_FAILED:
+            yield ROTATE
+            yield come_back(who, purpose=trial.request.purpose)
+        case Reason.INTERNAL_ERROR:
+            again = come_back(who, purpose=trial.request.purpose)
+            yield Remedy(again.call, f"{again.command} --debug")
+        case _:
+            yield come_back(who, purpose=trial.request.purpose)

@@ -1,0 +1,311 @@
+"""Explain any past return, and recompute it from the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.records.acts.event import EventKind
+from readmit.records.canonical import canonical, decode, digest, digest_of
+from readmit.records.decisions import (
+    Cause,
+    ConstraintNote,
+    Decision,
+    Disposition,
+    DutyNote,
+    Envelope,
+    Returned,
+    ReturnView,
+)
+from readmit.records.error_types import SealError, TamperedError, UnknownError
+from readmit.records.items import Drafted, Item
+from readmit.records.reasons import Reason, state_of
+from readmit.rules.cover.find import Deadline
+from readmit.rules.cycle import RULES, decide
+from readmit.rules.gate.gates import authorized
+from readmit.rules.gate.judge import distinct
+from readmit.state.load import requested
+from readmit.state.source_looks import sources_in_words
+from readmit.text.english import counted
+from readmit.text.escapes import escaped
+from readmit.trust.ed25519 import decode64
+from readmit.trust.statement import decode_retractions, decode_view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.log.log import Log
+    from readmit.records.decisions import Outcome
+    from readmit.records.identity import Identity
+    from readmit.records.retractions import RetractionView
+    from readmit.records.snapshot import Snapshot
+
+
+LINKS = 12
+"""Most premises of a chain that are named; then the last one is."""
+_STEP = 256
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """One item in one past return."""
+
+    return_id: str
+    kind: str
+    disposition: Disposition
+    candidate: bool
+    """Whether the returning agent could see the item at all."""
+    duty: DutyNote | None = None
+    """For an obligation: what it was to this return."""
+    constraint: ConstraintNote | None = None
+    """For a constraint: what it was to this return."""
+    drafted: Drafted | None = None
+    """Which model wrote the item, if one did, and the words it quotes."""
+    premises: Mapping[str, Disposition] = {}
+    """The dispositions of the premises through which it fell."""
+    sources: tuple[str, ...] = ()
+    """Where its evidence was read, when that place was last looked at, and what was found; a sentence each."""
+
+    def __str__(self) -> str:
+        return "; ".join(self.lines())
+
+    def lines(self) -> Iterator[str]:
+        """One reason per line, safe to print: names and notes in it are user input."""
+        name = self.disposition.item
+        said = [*_duty(self.duty)] if self.duty is not None else []
+        said += [_bound(self.constraint)] if self.constraint is not None else []
+        drafted = [" ".join(escaped(draft_in_words(self.drafted)).split())] if self.drafted is not None else []
+        seen = (" ".join(escaped(line).split()) for line in self.sources)
+        return (f"{name}: {line}" for line in (*said, *in_words(self.disposition, self.premises), *drafted, *seen))
+
+
+def draft_in_words(drafted: Drafted) -> str:
+    """Which model drafted an item, and the words it quotes."""
+    return f"Drafted by {drafted.model}" + (f", quote: “{drafted.quote}”." if drafted.quote else ".")
+
+
+def in_words(one: Disposition, judged: Mapping[str, Disposition] = MappingProxyType({})) -> Iterator[str]:
+    """Why an item is in or out, one sentence per reason, safe to print: names and notes in it are user input.
+
+    ``judged`` holds dispositions of premises, so that a chain is named link by link.
+    """
+    return (" ".join(escaped(line).split()) for line in _sentences(one, judged))
+
+
+def chain(cause: Cause, judged: Mapping[str, Disposition] = MappingProxyType({})) -> tuple[str, ...]:
+    """From an item's own premise to the one that fell by itself, as far as ``judged`` leads; ``…`` stands for the rest.
+
+    A premise that the returning agent could not see has no disposition.
+    """
+    path = [cause.ref]
+    while path[-1] != cause.root and len(path) < LINKS and path[-1] in judged:
+        path += [one.ref for one in judged[path[-1]].causes if one.root == cause.root][:1] or [cause.root]
+    return tuple(path) if path[-1] == cause.root else (*path, "…", cause.root)
+
+
+def _sentences(one: Disposition, judged: Mapping[str, Disposition]) -> Iterator[str]:
+    if not one.causes:
+        yield from (reason.doc for reason in one.reasons)
+    for cause in one.causes:
+        links = f" Chain: {' ← '.join((one.item, *chain(cause, judged)))}." if cause.root else ""
+        yield f"{cause.reason.doc}{links}{_details(cause)}"
+    for cause in one.recovered:
+        if cause.reason is Reason.SOURCE_CARRIES:
+            yield f"{cause.reason.doc} Found by {cause.by}, quote: “{cause.note}”."
+            continue
+        yield f"It stands again through {cause.ref}, which says from later evidence what {cause.root} said."
+    for cause in one.unseen:
+        yield f"{cause.reason.doc}{_details(cause)} It supports nothing critical, so that does not take it out."
+    for cause in one.overruled:
+        yield f"{cause.reason.doc} But {cause.note}"
+
+
+def _details(cause: Cause) -> str:
+    """The basis of a cause, as a sentence."""
+    labels = (("by", cause.ref), ("at epoch", cause.epoch), ("written by", cause.by))
+    parts = [f"{label} {value}" for label, value in labels if value]
+    if cause.note:
+        parts.append(f"because {cause.note}" if parts else cause.note)
+    words = ", ".join(parts)
+    return f" {words[0].upper()}{words[1:].removesuffix('.')}." if words else ""
+
+
+def _bound(note: DutyNote | ConstraintNote) -> str:
+    return f"{note.state}. {note.state.doc}"
+
+
+def _duty(note: DutyNote) -> Iterator[str]:
+    yield _bound(note)
+    if note.lacks:
+        yield f"It lacks {', '.join(note.lacks)}."
+    if note.questions:
+        yield f"No item ever met {', '.join(note.questions)}, which a model planned: that blocks nothing."
+
+
+def recorded(log: Log, return_id: str) -> tuple[Returned, Decision]:
+    """A past return, from the log and the audit."""
+    returned, stored = log.returned(return_id), log.audit.decision(return_id)
+    if stored is None:
+        raise UnknownError(f"no decision is filed for return {return_id!r}; see `readmit audit verify`")
+    if digest_of(stored.body) != returned.decision:
+        raise TamperedError(f"the decision of return {return_id!r} is not the one in the log: it was altered")
+    return returned, decode(stored.body, Decision, what="decision")
+
+
+def newest_return(log: Log) -> str:
+    """The last return that was decided, found from the end of the audit."""
+    last = log.audit.last
+    while last > 0:
+        rows = list(log.audit.rows(first=max(1, last - _STEP + 1), last=last))
+        if found := [row.return_id for row in rows if row.kind == "decision"]:
+            return found[-1]
+        last -= _STEP
+    raise UnknownError(
+        f"workspace {log.workspace!r} has no return yet: an agent departs and comes back first. "
+        "`readmit doctor` looks at the workspace as it is"
+    )
+
+
+def dispositions(log: Log, return_id: str) -> Iterator[Disposition]:
+    """Every candidate of a past return, in log order."""
+    recorded(log, return_id)
+    stored = log.audit.decision(return_id)
+    if stored is not None:
+        for row in log.audit.rows(first=stored.first, last=stored.last):
+            if row.kind == "candidates":
+                yield from decode(row.body, tuple[Disposition, ...], what=f"audit row {row.seq}")
+
+
+def drafts(log: Log, return_id: str) -> dict[str, Drafted]:
+    """The candidates of a past return that a model drafted, in log order."""
+    request = recorded(log, return_id)[0].request
+    seen = (event.payload for event in log.seen(request.identity, until=request.epoch))
+    return {item.id: item.drafted for item in seen if isinstance(item, Item) and item.drafted is not None}
+
+
+def explain(log: Log, return_id: str, item_id: str) -> Explanation:
+    """Why an item was in or out of a past return."""
+    returned, decision = recorded(log, return_id)
+    judged = {one.item: one for one in dispositions(log, return_id)}
+    if (found := judged.get(item_id)) is not None:
+        duty = next((note for note in decision.duties if note.obligation == item_id), None)
+        constraint = next((note for note in decision.constraints if note.constraint == item_id), None)
+        item = log.item(item_id)
+        return Explanation(
+            return_id,
+            decision.kind,
+            found,
+            candidate=True,
+            duty=duty,
+            constraint=constraint,
+            drafted=item.drafted,
+            premises=_premises(found, judged),
+            sources=tuple(sources_in_words(log, item, until=returned.request.epoch)),
+        )
+    unseen = out_of_sight(log.item(item_id), returned.request.identity)
+    if unseen is None and returned.request.epoch < _entered(log, item_id):
+        raise UnknownError(f"{item_id!r} was not a candidate: it was recorded after return {return_id!r}")
+    if unseen is None:
+        why = ", ".join(decision.reasons)
+        raise UnknownError(f"{item_id!r} was not judged: return {return_id!r} ended before that ({why})")
+    return Explanation(return_id, decision.kind, unseen, candidate=False)
+
+
+def _premises(one: Disposition, judged: Mapping[str, Disposition]) -> dict[str, Disposition]:
+    """The dispositions that lead from an item to the premises that fell by themselves."""
+    links = (name for cause in one.causes if cause.root for name in chain(cause, judged))
+    return {name: judged[name] for name in links if name in judged}
+
+
+def out_of_sight(item: Item, identity: Identity) -> Disposition | None:
+    """The disposition of an item that an identity cannot see; none if it can."""
+    causes = tuple(authorized(item, identity))
+    if not causes:
+        return None
+    reasons = distinct(causes)
+    return Disposition(item=item.id, digest=digest(item), state=state_of(reasons), reasons=reasons, causes=causes)
+
+
+def _entered(log: Log, item_id: str) -> int:
+    event = log.named(EventKind.RECORD, item_id)
+    return 0 if event is None else event.epoch
+
+
+class Replay(msgspec.Struct, frozen=True):
+    """A past decision beside its recomputation."""
+
+    return_id: str
+    kind: str
+    candidates: int
+    differences: tuple[str, ...] = ()
+    skipped: str = ""
+    """The fault that the decision rests on: it does not follow from the log."""
+    refused: str = ""
+    """Why it cannot be recomputed: this release has other rules."""
+
+    @property
+    def matches(self) -> bool:
+        return not (self.differences or self.skipped or self.refused)
+
+
+def _again(returned: Returned, decision: Decision, state: Snapshot) -> Outcome:
+    """The decision, with the recorded timeouts of searches."""
+    deadline = Deadline.AHEAD
+    if returned.timed_out:
+        partial = decision.view is not None and decision.view.partial
+        unfinished = partial or Reason.COVER_UNDECIDED in decision.reasons
+        deadline = Deadline.MET_BY_ALL if unfinished else Deadline.MET
+    return decide(returned.request, state, deadline=deadline)
+
+
+def replay(log: Log, return_id: str) -> Replay:
+    """Recompute a past decision from the log and the stored verdicts, and compare bytes."""
+    returned, decision = recorded(log, return_id)
+    stored = log.audit.decision(return_id)
+    if returned.failed or stored is None:
+        return Replay(return_id, decision.kind, 0, skipped=f"the decision rests on a fault: {returned.failed}")
+    request = returned.request
+    if request.rules != RULES:
+        why = f"it was decided under version {request.rules} of the rules, and this release has version {RULES}"
+        return Replay(return_id, decision.kind, 0, refused=why)
+    outcome = _again(returned, decision, requested(log, log.departure(request.checkpoint), request))
+    differences = []
+    if canonical(outcome.decision) != stored.body:
+        differences.append("decision")
+    rows = [row.body for row in log.audit.rows(first=stored.first, last=stored.last) if row.kind == "candidates"]
+    if rows != list(outcome.rows):
+        before, again = list(dispositions(log, return_id)), outcome.dispositions
+        if len(before) != len(again):
+            differences.append(f"{counted(len(before), 'candidate')} recorded, {len(again)} recomputed")
+        differences += [f"disposition of {one.item}" for one, new in zip(before, again, strict=False) if one != new]
+    if stored.envelope is not None and not _carries(
+        decode(stored.envelope, Envelope, what="envelope"), outcome.decision.view or outcome.decision.retracting
+    ):
+        differences.append("signed view")
+    return Replay(return_id, decision.kind, decision.candidates, tuple(differences))
+
+
+def _carries(envelope: Envelope, view: ReturnView | RetractionView | None) -> bool:
+    try:
+        # Strict base64 and canonical bytes: nothing else can stand for the same view.
+        signed = decode64(envelope.payload, "payload")
+        return (decode_view(signed) if isinstance(view, ReturnView) else decode_retractions(signed)) == view
+    except SealError:
+        return False
+
+
+def looked_in_words(decision: Decision) -> str:
+    """Whether implicit changes were looked for, by whom and how far, and how much nobody looked at."""
+    done = decision.examination
+    words = "no examination is on record"
+    if done is not None:
+        words = f"looked for by {done.verifier} up to epoch {done.until}"
+        if done.unexamined:
+            words += f", not in {counted(done.unexamined, 'later observation')}"
+    if decision.open_pairs:
+        words += f"; {counted(decision.open_pairs, 'open pair')}"
+    if decision.unheeded:
+        words += f"; no item rests on {counted(decision.unheeded, 'observation')}, and nobody examined them"
+    return words

@@ -1,0 +1,124 @@
+"""One return as it was decided, or as it would be decided now: what was asked, judged and seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.diagnosis.history import dispositions, recorded
+from readmit.records.decisions import Decision, Disposition, Request
+from readmit.records.items import Item
+from readmit.records.reasons import Reason, State
+from readmit.records.remedies import BLANK
+from readmit.records.snapshot import WorkState
+from readmit.returning.carry_out import decided
+from readmit.returning.request import ask
+from readmit.rules.capture.fold import fold
+from readmit.rules.capture.links import linked_needs
+from readmit.state.absence import is_away
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from readmit.log.log import Log
+    from readmit.records.acts.event import Checkpoint
+    from readmit.records.identity import Identity
+    from readmit.records.policy import Policy
+
+FIT = frozenset({State.ADMITTED, State.NOT_NEEDED, State.WITHHELD})
+"""States of an item that passed every gate, whatever the outcome of the return."""
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """A decided return with its candidates in log order."""
+
+    request: Request
+    decision: Decision
+    judged: Mapping[str, Disposition]
+    items: Mapping[str, Item]
+    links: Mapping[str, tuple[str, ...]] = {}
+    """The dependencies that links make the candidates support."""
+    slots: frozenset[str] = frozenset()
+    """The missing dependencies that are slots of any item, or can be: no item names them in ``supports``."""
+    away: frozenset[str] = frozenset()
+    """The principals that are away from the task, and decide nothing about it: the reader, and others."""
+
+    @property
+    def reader(self) -> str:
+        return self.request.identity.principal
+
+    @property
+    def policy(self) -> Policy:
+        return self.request.policy
+
+    @property
+    def overseer(self) -> str | None:
+        """An overseer who may overrule a rejection in this return."""
+        return next((name for name in self.policy.overseers if name not in self.away), None)
+
+    def writer(self, last: str | None = None) -> str:
+        """An allowed writer: ``last`` if the policy allows it, or else the first allowed one."""
+        allowed = self.policy.writers
+        if last is not None and (not allowed or last in allowed):
+            return last
+        return next((name for name in allowed if name != self.reader), BLANK)
+
+    def other_writer(self, last: str) -> str:
+        """The same, for an act that nobody does while away."""
+        found = self.writer(None if last in self.away else last)
+        return next((name for name in (found, *self.policy.writers) if name not in self.away), BLANK)
+
+    def uninvolved(self, *sides: str | None) -> str:
+        """Somebody who may decide between two sides: an overseer, or an allowed writer."""
+        allowed = (*self.policy.overseers, *self.policy.writers)
+        return next((name for name in allowed if name not in (*sides, *self.away)), BLANK)
+
+    def fit(self, name: str) -> bool:
+        """Whether a candidate passed every gate."""
+        return self.judged[name].state in FIT
+
+    def meets(self, item: Item, need: str) -> bool:
+        """Whether an item is evidence for a dependency, by its own words or by a link.
+
+        An item that names other principals is a candidate only because it shares a slot. To this reader it does not
+        exist, so its text is not reported.
+        """
+        if Reason.PRINCIPAL_OUT_OF_SCOPE in self.judged[item.id].reasons:
+            return False
+        return need in item.covers or need in self.links.get(item.id, ())
+
+
+def past(log: Log, return_id: str) -> Trial:
+    """A past return."""
+    returned, decision = recorded(log, return_id)
+    judged = {one.item: one for one in dispositions(log, return_id)}
+    return _trial(log, returned.request, decision, judged)
+
+
+def rehearse(
+    log: Log, departed: Checkpoint, identity: Identity, *, purpose: str | None, now: datetime, policy: Policy
+) -> Trial:
+    """The return as it would be decided at the end of the log. Nothing is written."""
+    with log.reading():
+        request = ask(log, departed, identity, purpose=purpose, now=now, policy=policy)
+        outcome = decided(log, departed, request, rehearsed=True)
+        return _trial(log, request, outcome.decision, {one.item: one for one in outcome.dispositions})
+
+
+def _trial(log: Log, request: Request, decision: Decision, judged: Mapping[str, Disposition]) -> Trial:
+    items, links = _items(log, request, judged)
+    slots = frozenset(name for name in decision.missing if log.is_slot(name) or not log.is_dependency(name))
+    others = {*request.policy.overseers, *request.policy.writers, *(item.by for item in items.values())}
+    reader = request.identity
+    away = {name for name in others if is_away(log, name, reader.task)} | {reader.principal}
+    return Trial(request, decision, judged, items, links, slots, frozenset(away))
+
+
+def _items(log: Log, request: Request, judged: Iterable[str]) -> tuple[dict[str, Item], dict[str, tuple[str, ...]]]:
+    """The candidates, read in one query if possible, with the dependencies that links make them support."""
+    state = fold(WorkState(), log.seen(request.identity, until=request.epoch))
+    items = {name: state.held[name].item if name in state.held else log.item(name) for name in judged}
+    return items, linked_needs(state.held, request.policy, request.moment)

@@ -1,0 +1,211 @@
+"""Derived texts: premises, implied facts and vectors, each made once and kept with the workspace.
+
+A return over a history that was examined before reads them and asks no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.models.embedders import CachedEmbedder, TextVectors
+from readmit.models.protocols import Failure
+from readmit.models.stages import imply
+from readmit.models.stages.scan import PER_CALL, scan
+from readmit.models.stages.scan import PROMPT as SCAN
+from readmit.models.stages.scan_many import PROMPT as SCAN_MANY
+from readmit.models.stages.scan_many import scan_many
+from readmit.records.canonical import digest, digest_of
+from readmit.records.error_types import ModelError
+from readmit.records.verdicts import Pair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from readmit.inference.settings import Budgets, Settings
+    from readmit.log.derived_texts import DerivedTexts
+    from readmit.models.protocols import Embedder, Model
+    from readmit.models.stages.scan import Later, TargetLook
+
+    Matrix = NDArray[np.float32]
+
+PREMISES = "premises"
+FACTS = "facts"
+VECTOR = "vector"
+SCANNED = "scan"
+
+_decode = msgspec.json.Decoder(tuple[str, ...]).decode
+
+
+class Written(msgspec.Struct, frozen=True):
+    """Lines by text, and the texts for which a model failed to write any."""
+
+    lines: Mapping[str, tuple[str, ...]]
+    failed: Mapping[str, Failure]
+
+
+def premises(
+    derived: DerivedTexts,
+    model: Model,
+    texts: Iterable[str],
+    workspace: str,
+    *,
+    budgets: Budgets,
+    extracted: str = "",
+) -> Written:
+    """The premises of each statement. ``extracted`` names the extractor, whose items came with premises."""
+    ask = partial(imply.premises, model, max_tokens=budgets.lines_tokens, max_chars=budgets.lines_chars)
+    by = maker(model.name, imply.PREMISES)
+    return _written(derived, PREMISES, by, texts, ask=ask, workspace=workspace, extracted=extracted)
+
+
+def implied(
+    derived: DerivedTexts,
+    model: Model,
+    texts: Iterable[str],
+    workspace: str,
+    *,
+    budgets: Budgets,
+    extracted: str = "",
+) -> Written:
+    """The facts that each observation implies. If items were drawn from it, these are their statements."""
+    ask = partial(imply.implied, model, max_tokens=budgets.lines_tokens, max_chars=budgets.lines_chars)
+    by = maker(model.name, imply.IMPLIED)
+    return _written(derived, FACTS, by, texts, ask=ask, workspace=workspace, extracted=extracted)
+
+
+def keep_premises(derived: DerivedTexts, by: str, known: Mapping[str, Sequence[str]]) -> None:
+    """Keep premises that came with an extraction, so that no model is asked for them."""
+    derived.write(PREMISES, by, {source_of(text): msgspec.json.encode(lines) for text, lines in known.items() if lines})
+
+
+def keep_facts(derived: DerivedTexts, by: str, known: Mapping[str, Sequence[str]]) -> None:
+    """Keep the statements that an extraction found in observations, also if it found none."""
+    derived.write(FACTS, by, {source_of(text): msgspec.json.encode(lines) for text, lines in known.items()})
+
+
+def maker(model: str, prompt: str) -> str:
+    """The maker of a derived text: a model and a version of its prompt."""
+    return f"{model}/{prompt}"
+
+
+def source_of(text: str) -> str:
+    """The key of a derived text."""
+    return digest_of(text.encode("utf-8", "surrogatepass"))
+
+
+def _stored(derived: DerivedTexts, kind: str, by: str, wanted: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    return {wanted[source]: _decode(body) for source, body in derived.read(kind, by, wanted).items()}
+
+
+def _written(
+    derived: DerivedTexts,
+    kind: str,
+    by: str,
+    texts: Iterable[str],
+    *,
+    ask: Callable[..., list[tuple[str, ...] | Failure]],
+    workspace: str,
+    extracted: str,
+) -> Written:
+    wanted = {source_of(text): text for text in texts}
+    lines = _stored(derived, kind, by, wanted)
+    if extracted:
+        lines |= _stored(derived, kind, extracted, wanted)
+    missing = [text for text in wanted.values() if text not in lines]
+    answers = dict(zip(missing, ask(missing, workspace=workspace), strict=True)) if missing else {}
+    made = {text: said for text, said in answers.items() if not isinstance(said, Failure)}
+    derived.write(kind, by, {source_of(text): msgspec.json.encode(said) for text, said in made.items()})
+    failed = {text: said for text, said in answers.items() if isinstance(said, Failure)}
+    return Written({**lines, **made}, failed)
+
+
+class Scanning(msgspec.Struct, frozen=True):
+    """Pairs that the scan named, and pairs that it failed to examine."""
+
+    named: frozenset[Pair]
+    failed: Mapping[Pair, Failure]
+
+
+def scanned(
+    derived: DerivedTexts, model: Model, looks: Sequence[TargetLook], workspace: str, settings: Settings
+) -> Scanning:
+    """The paper's scan. A pair that was scanned once, in any request, is not scanned again."""
+    wide = settings.scan_targets > 1 or settings.scan_per_call > PER_CALL
+    by = maker(model.name, SCAN_MANY if wide else SCAN)
+    sources = {(look.item, one.evidence): digest((look.text, one.text)) for look in looks for one in look.later}
+    known = derived.read(SCANNED, by, sources.values())
+    fresh = [
+        msgspec.structs.replace(look, later=later)
+        for look in looks
+        if (later := tuple(one for one in look.later if sources[look.item, one.evidence] not in known))
+    ]
+    named = {key for key, source in sources.items() if known.get(source) == b"1"}
+    failed: dict[tuple[str, str], Failure] = {}
+    rows: dict[str, bytes] = {}
+    for look, said in _looked(model, fresh, workspace, settings, wide=wide):
+        places = [(look.item, one.evidence) for one in look.later]
+        if isinstance(said, Failure):
+            failed |= dict.fromkeys(places, said)
+            continue
+        found = {(pair.item, pair.evidence) for pair in said}
+        named |= found
+        rows |= {sources[place]: b"1" if place in found else b"0" for place in places}
+    derived.write(SCANNED, by, rows)
+    return Scanning(frozenset(map(_pair, named)), {_pair(place): why for place, why in failed.items()})
+
+
+def _looked(
+    model: Model, looks: Sequence[TargetLook], workspace: str, settings: Settings, *, wide: bool
+) -> Iterator[tuple[TargetLook, tuple[Pair, ...] | Failure]]:
+    """Each look and its answer. Looks at the same observations share a request as far as the settings allow."""
+    tokens, chars = settings.budgets.scan_tokens, settings.budgets.scan_chars
+    if not wide:
+        said = scan(model, looks, workspace=workspace, max_tokens=tokens, max_chars=chars) if looks else []
+        yield from zip(looks, said, strict=True)
+        return
+    alike: dict[tuple[Later, ...], list[TargetLook]] = {}
+    for look in looks:
+        alike.setdefault(look.later, []).append(look)
+    most = settings.scan_targets
+    groups = [own[start : start + most] for own in alike.values() for start in range(0, len(own), most)]
+    answers = scan_many(model, groups, workspace=workspace, max_tokens=tokens, max_chars=chars) if groups else []
+    for group, own in zip(groups, answers, strict=True):
+        yield from zip(group, own, strict=True)
+
+
+def _pair(place: tuple[str, str]) -> Pair:
+    return Pair(item=place[0], evidence=place[1])
+
+
+class StoredVectors(TextVectors):
+    """Vectors of texts; each text is embedded once per workspace."""
+
+    def __init__(self, embedder: Embedder, derived: DerivedTexts, workspace: str) -> None:
+        super().__init__(CachedEmbedder(embedder, workspace, _Kept(derived, workspace)))
+
+
+class _Kept:
+    """Vectors as derived texts."""
+
+    def __init__(self, derived: DerivedTexts, workspace: str) -> None:
+        self._derived = derived
+        self._workspace = workspace
+
+    def read_vectors(self, workspace: str, embedder: str, digests: Sequence[str]) -> Mapping[str, bytes]:
+        self._own(workspace)
+        return self._derived.read(VECTOR, embedder, digests)
+
+    def write_vectors(self, workspace: str, embedder: str, rows: Mapping[str, bytes]) -> None:
+        self._own(workspace)
+        self._derived.write(VECTOR, embedder, rows)
+
+    def _own(self, workspace: str) -> None:
+        if workspace != self._workspace:
+            raise ModelError(f"vectors of {workspace!r} were asked for in {self._workspace!r}: open that workspace")

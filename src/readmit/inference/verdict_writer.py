@@ -1,0 +1,104 @@
+"""Puts pairs to the verifier and writes the results to the log: verdicts as ``judge`` events, the rest as ``suspect``.
+
+A verdict's id is the digest of model, prompt version, pair, use and texts within its workspace, so a repeated verdict
+is one event, and every later return and agent with the same use reads it instead of asking.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.models.protocols import Failure
+from readmit.models.stages.verify import PairCase, Verifier
+from readmit.records.acts.event import EventKind, Suspect
+from readmit.records.canonical import digest
+from readmit.records.error_types import ConflictError
+from readmit.records.identity import own_id
+from readmit.records.policy import AUTHOR
+from readmit.records.verdicts import Pair, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from readmit.inference.baseline import Baseline
+    from readmit.workspace.workspace import Workspace
+
+
+class JudgedPairs(msgspec.Struct, frozen=True):
+    """The results for the pairs that were put to the verifier."""
+
+    verdicts: tuple[Verdict, ...] = ()
+    failed: tuple[tuple[Pair, Failure], ...] = ()
+
+
+def case_of(baseline: Baseline, pair: Pair) -> PairCase:
+    """A pair with its original texts, their times and the returning use."""
+    item = baseline.held[pair.item].item
+    seen = baseline.observed[pair.evidence]
+    own = baseline.own(pair.item)
+    return PairCase(
+        pair=pair,
+        item_text=item.text,
+        item_source=baseline.words(pair.item),
+        item_at=max((one.at for one in own), default=None),
+        evidence_text=baseline.texts[pair.evidence],
+        evidence_at=seen.at,
+        use=baseline.use,
+        critical=baseline.alone and baseline.is_critical(pair.item),
+    )
+
+
+def verdict_id(verifier: Verifier, case: PairCase) -> str:
+    """The id of a verifier's verdict on a pair."""
+    return own_id(AUTHOR, verifier.key(case))
+
+
+def settled(baseline: Baseline, verifier: Verifier) -> Mapping[str, frozenset[str]]:
+    """Pairs that need no request: settled, or already answered by this verifier."""
+    return {
+        item: frozenset(
+            mark.payload.pair.evidence
+            for mark in marks
+            if isinstance(mark.payload, Verdict)
+            and mark.payload.pair.evidence in baseline.observed
+            and (
+                baseline.settles(mark.payload)
+                or mark.name == verdict_id(verifier, case_of(baseline, mark.payload.pair))
+            )
+        )
+        for item, marks in baseline.marks.items()
+    }
+
+
+def judge(workspace: Workspace, baseline: Baseline, verifier: Verifier, pairs: Sequence[Pair]) -> JudgedPairs:
+    """Ask about each pair once and write the answers in one commit.
+
+    A missing answer leaves a suspicion: the item is out until it is settled.
+    """
+    cases = [case_of(baseline, pair) for pair in pairs]
+    answers = verifier.verify(cases) if cases else []
+    verdicts: list[Verdict] = []
+    failed: list[tuple[Pair, Failure]] = []
+    with workspace.batch():
+        for case, said in zip(cases, answers, strict=True):
+            if isinstance(said, Failure):
+                failed.append((case.pair, said))
+                suspect(workspace, [case.pair], f"unanswered:{said.fault}")
+                continue
+            verdicts.append(said)
+            try:
+                workspace.as_readmit().judge(said, id=verdict_id(verifier, case))
+            except ConflictError:
+                # Another process asked the same at the same time; its answer was first and counts.
+                continue
+    return JudgedPairs(tuple(verdicts), tuple(failed))
+
+
+def suspect(workspace: Workspace, pairs: Iterable[Pair], signal: str) -> None:
+    """Write suspicions. The same suspicion is one event, however often it is raised."""
+    with workspace.batch():
+        for pair in pairs:
+            payload = Suspect(pair=pair, signal=signal)
+            workspace.as_readmit().append(EventKind.SUSPECT, payload, id=own_id(AUTHOR, digest(payload)))

@@ -1,0 +1,143 @@
+"""One connection, many threads: one of them writes at a time, and those that write at once share a durable commit.
+
+A writer that is done while others wait for their turn leaves its transaction open. The next one goes on in it, within a
+savepoint, so that its failure undoes its own work alone. The last one signs and commits for all, and only then does the
+call of each of them return.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from threading import get_ident
+from typing import TYPE_CHECKING
+
+from readmit.log.tree.pending_changes import NOTHING, Changes
+from readmit.records.error_types import ReadmitError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from readmit.log.engines.sql import End, Watcher
+
+PATIENCE_SECONDS = 0.25
+"""How long a writer waits for another one to commit its work, before it does so itself."""
+
+
+class Group:
+    """The writers whose work waits in one open transaction."""
+
+    def __init__(self) -> None:
+        self.done = threading.Event()
+        self._error: BaseException | None = None
+
+    def fail(self, error: BaseException) -> None:
+        """Nothing of the transaction was written, as far as anybody knows."""
+        self._error = error
+        self.done.set()
+
+    def check(self) -> None:
+        """Raise in the call of one writer what ended the transaction of all."""
+        error = self._error
+        if isinstance(error, ReadmitError):
+            raise type(error)(*error.args) from error
+        if error is not None:
+            raise StoreError(
+                f"storage failed: the commit that this was part of was interrupted ({error!r}); "
+                "repeat it with the same ids, which writes nothing twice"
+            ) from error
+
+
+class SharedConnection(ABC):
+    """Whose turn it is on a connection, and whose finished work waits for the next commit."""
+
+    def __init__(self) -> None:
+        # Held for a whole transaction: a connection is one actor, however many threads share it.
+        self.lock = threading.RLock()
+        self.changes = Changes()
+        self.turn = 0
+        self._depth = 0
+        self._reads = False
+        self._owner = 0
+        self._end_of_log: End | None = None
+        # Weak: a reference cycle would keep an unused store open.
+        self._watcher: Callable[[], Watcher | None] = lambda: None
+        self._group: Group | None = None
+        self._counting = threading.Lock()
+        self._waiting = 0
+        """How many threads wait to write something short."""
+
+    def watch(self, watcher: Watcher) -> None:
+        """Let something take part in every transaction."""
+        self._watcher = weakref.ref(watcher)
+
+    @property
+    def pending(self) -> bool:
+        """Whether a transaction of this thread is open, with nothing durable yet."""
+        return self._owner == get_ident()
+
+    @property
+    def end_of_log(self) -> End | None:
+        """Where the log ends within this thread's transaction, if it moved."""
+        return self._end_of_log if self._owner == get_ident() else None
+
+    @end_of_log.setter
+    def end_of_log(self, end: End | None) -> None:
+        self._end_of_log = end
+
+    @abstractmethod
+    def _commit(self) -> None:
+        """Sign and commit the open transaction, and tell the group. If that fails, roll it back."""
+
+    def _acquire(self, *, short: bool) -> None:
+        """Wait for this thread's turn."""
+        if not short or self.pending:
+            self.lock.acquire()
+            return
+        with self._counting:
+            self._waiting += 1
+        try:
+            self.lock.acquire()
+        finally:
+            with self._counting:
+                self._waiting -= 1
+
+    def _join(self) -> Group | None:
+        """The group to leave finished work to; none if nobody waits who could commit it."""
+        if not self._waiting:
+            return None
+        if self._group is None:
+            self._group = Group()
+        return self._group
+
+    def _close_turn(self) -> None:
+        """End this thread's turn. If the work of others waits and nobody else comes to commit it, commit it now."""
+        self._owner = 0
+        if self._group is None:
+            self._end_of_log = None
+            self.changes.undo(NOTHING)
+        elif not self._waiting:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Commit the work of writers that are done. If that fails, the call of each of them raises."""
+        if self._group is None:
+            return
+        # As within a transaction of this thread, which it is now.
+        depth, self._depth, self._owner = self._depth, 1, get_ident()
+        try:
+            with suppress(Exception):
+                self._commit()
+        finally:
+            self._depth = depth
+            self._close_turn()
+
+    def _wait_for(self, group: Group) -> None:
+        """Return once the group's work is durable. The thread that was to commit it may have been interrupted."""
+        while not group.done.wait(PATIENCE_SECONDS):
+            with self.lock:
+                if self._group is group:
+                    self._settle()
+        group.check()

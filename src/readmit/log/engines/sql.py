@@ -1,0 +1,200 @@
+"""What the store needs of a database: statements, and transactions that nest.
+
+``sqlite3.Connection`` runs statements as it is; PostgreSQL does behind ``readmit.log.engines.postgres``. Statements are
+constants with ``?`` for each value, in the SQL that both understand.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import msgspec
+
+from readmit.records.error_types import TamperedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+    from pathlib import Path
+
+    from readmit.log.engines.listener import Bell
+    from readmit.log.engines.locks import Locks
+    from readmit.log.gathered_observations import Gathered
+    from readmit.log.tree.pending_changes import Changes, Mark
+
+CHUNK = 500
+"""How many values go into one ``IN``: old versions of SQLite allow 999 per statement."""
+PAGE = 1_000
+"""How many rows of a long read are fetched at a time."""
+
+
+class Rows(Protocol):
+    """What a statement found."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows it changed."""
+
+    def fetchone(self) -> Any:
+        """The next row, or none."""
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Sql(Protocol):
+    """Runs statements."""
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Rows:
+        """Run one statement."""
+
+    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> object:
+        """Run one statement for each row."""
+
+
+class Statements(Sql, Protocol):
+    """Runs statements of a database with transactions."""
+
+    waiting: Gathered | None
+    """Buffered observations, written before the next statement or when the level ends. A rollback drops them."""
+
+    def ahead(self, query: str, values: Sequence[Any], /) -> Rows:
+        """Run one read without writing the buffered observations first."""
+
+
+def blob(value: object) -> bytes:
+    """Bytes from a row. SQLite keeps whatever is written to a column, whatever its type."""
+    try:
+        return bytes(memoryview(value))  # type: ignore[arg-type]
+    except TypeError:
+        raise TamperedError(f"a row holds {value!r} in place of bytes: it was altered") from None
+
+
+def whole(value: object) -> int:
+    """A number from a row, on the same grounds."""
+    if not isinstance(value, int):
+        raise TamperedError(f"a row holds {value!r} in place of a number: it was altered")
+    return value
+
+
+def flush(sql: Statements) -> None:
+    """Write the buffered observations. If that fails they stay buffered: nothing is committed without them."""
+    work, sql.waiting = sql.waiting, None
+    if work is not None:
+        try:
+            work.write()
+        except BaseException:
+            sql.waiting = work
+            raise
+
+
+class End(msgspec.Struct, frozen=True, gc=False):
+    """Where a log ends: its epoch, and the last moment that it has learnt."""
+
+    epoch: int
+    learnt: str | None
+
+
+class Level(NamedTuple):
+    """A level of a transaction: its depth, where the log ended before it, and what was added to the tree."""
+
+    depth: int
+    end: End | None
+    mark: Mark
+    short: bool = False
+    """Whether it may share a commit with other threads."""
+
+
+class Watcher(Protocol):
+    """Takes part in every transaction of a connection."""
+
+    def opening(self) -> None:
+        """A transaction is about to begin."""
+
+    def seal(self) -> None:
+        """The transaction is about to commit what it has changed."""
+
+    def sealed(self) -> None:
+        """The transaction is durable."""
+
+
+class Connection(Protocol):
+    """A database, seen by one workspace."""
+
+    end_of_log: End | None
+    """Where the log ends within the open transaction, if it moved. A rolled-back level moves it back.
+
+    It is written once, when the outermost level commits: updating the row for each event would create as many row
+    versions, and every later event of the transaction would scan them all.
+    """
+    store_id: str
+    """The random id of the database's store."""
+    changes: Changes
+    """What the open transaction adds to the log's tree."""
+    locks: Locks
+    """Named locks that other processes see too, held apart from transactions."""
+    turn: int
+    """The number of the open transaction, or of the last one: a new number means a new state of the database."""
+
+    @property
+    def place(self) -> str | None:
+        """Where a server has the store, without user and password; none for a file."""
+
+    def watch(self, watcher: Watcher) -> None:
+        """Let something take part in every transaction."""
+
+    @property
+    def bell(self) -> Bell:
+        """Rings with every commit, for those who wait for one."""
+
+    @property
+    def lock(self) -> AbstractContextManager[Any]:
+        """Held by the thread whose transaction is open."""
+
+    @property
+    def sql(self) -> Statements:
+        """Where statements go."""
+
+    @property
+    def pending(self) -> bool:
+        """Whether a transaction is open, with nothing durable yet."""
+
+    @property
+    def server_now(self) -> datetime | None:
+        """What the server's clock says within the open transaction; none for a file, and in simulated time."""
+
+    def schema_flaws(self) -> list[str]:
+        """How the database differs from the schema that readmit made."""
+
+    def enroll(self, workspace: str) -> int:
+        """The number of a workspace, assigned when it is first opened."""
+
+    def atomic(self, *, short: bool = False) -> AbstractContextManager[None]:
+        """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits.
+
+        A ``short`` one runs no code of the caller, so other threads may wait for it to share its commit.
+        """
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Several reads of one consistent state."""
+
+    def backup(self, target: Path) -> Mapping[str, int]:
+        """Copy what is committed to a new file. Returns where the log of each workspace ends in it."""
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+FIND = "SELECT ws FROM workspace WHERE name = ?"
+ENROLL = "INSERT INTO workspace (name) VALUES (?) ON CONFLICT DO NOTHING"
+
+
+def chunks(values: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Values in chunks, each with its placeholders for an ``IN``."""
+    listed = list(values)
+    for start in range(0, len(listed), CHUNK):
+        part = listed[start : start + CHUNK]
+        yield ", ".join("?" * len(part)), part

@@ -1,0 +1,283 @@
+"""The indexes over the log, written in the transaction that appends an event.
+
+They answer who can see it, what it is about, which evidence it has, and where the workspace's own milestones are.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from readmit.log.engines.sql import PAGE
+from readmit.log.engines.sqlite_schema import SHIFT
+from readmit.log.indexes.audience import ANY, OBSERVATION, STATE, rows_of
+from readmit.log.indexes.endings import Endings
+from readmit.log.indexes.seen_observations import block_end, observed_key
+from readmit.log.indexes.stated import DEPENDENCY, SLOT, LastStatements
+from readmit.log.indexes.totals import OPENED, WriterTotals
+from readmit.log.tree.state_map import key_of
+from readmit.records.acts.event import KeyChange
+from readmit.records.canonical import digest
+from readmit.records.error_types import TamperedError
+from readmit.records.evidence import Evidence
+from readmit.records.items import Frontier, Item, Obligation
+from readmit.records.same_statement import kin_of
+from readmit.trust.commit_record import event_data, said
+from readmit.trust.merkle import leaf_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from readmit.log.engines.sql import Sql
+    from readmit.log.indexes.audience import Row
+    from readmit.log.indexes.endings import Ending
+    from readmit.log.tree.commits import Commits
+    from readmit.records.acts.draft import Draft
+    from readmit.records.acts.kinds import DeclaredKind
+    from readmit.trust.commit_record import Bound
+
+INDEXES = {
+    "name": ("id", "epoch"),
+    "filed": ("digest", "epoch"),
+    "audience": ("class", "task", "principal", "role", "epoch"),
+    "about": ("item", "epoch"),
+    "slot_item": ("task", "slot", "epoch"),
+    "slot_reach": ("task", "slot", "principal", "role"),
+    "binding": ("item", "evidence"),
+    "milestone": ("kind", "key", "epoch"),
+    "kin": ("key", "epoch"),
+}
+"""Every index, with its columns besides the workspace's number."""
+_BIND = "INSERT INTO binding VALUES (?, ?, ?)"
+_EVIDENCE = """
+    SELECT pos, id, kind, by, at, given, learnt, digest, signature FROM event
+    WHERE pos = ? + (SELECT epoch FROM filed WHERE ws = ? AND digest = ?)
+"""
+_KIN = "INSERT INTO kin VALUES (?, ?, ?)"
+_REACH = "INSERT INTO audience VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_REACH_ALL = """
+    INSERT INTO audience SELECT ?, ?, ?, ?, ?, pos - ? FROM event WHERE pos >= ? AND pos <= ? ON CONFLICT DO NOTHING
+"""
+
+
+def stored_rows(sql: Sql, ws: int, index: str) -> Iterator[tuple[Any, ...]]:
+    """The rows of one index for a workspace, page by page."""
+    names = ", ".join(INDEXES[index])
+    query = f"SELECT {names} FROM {index} WHERE ws = ? {{}} ORDER BY {names} LIMIT {PAGE}"
+    rows = sql.execute(query.format(""), (ws,)).fetchall()
+    after = query.format(f"AND ({names}) > ({', '.join('?' * len(INDEXES[index]))})")
+    while rows:
+        yield from rows
+        rows = sql.execute(after, (ws, *rows[-1])).fetchall()
+
+
+def terms_of(item: Item) -> list[tuple[str, int]]:
+    """The names that an item defines, as slot or dependency. A private item defines none for other principals."""
+    if item.scope.visibility == "private":
+        return []
+    slots = [] if item.slot is None else [(item.slot, SLOT)]
+    return slots + [(name, DEPENDENCY) for name in item.supports]
+
+
+def binds_others(item: Item) -> bool:
+    """Whether it is an obligation of others than its author."""
+    return isinstance(item, Obligation) and set(item.scope.principals) != {item.by}
+
+
+def audience_key(kind: str, row: Row) -> str:
+    """The key of what one audience can see."""
+    return key_of("audience", kind, *row)
+
+
+def name_key(draft: Draft) -> str:
+    """The key under which an event that is no observation is found: an item through what is about it."""
+    item = draft.payload
+    if isinstance(item, Item) and draft.id == draft.kind.event_id(item.id):
+        return key_of("about", item.id)
+    return key_of("name", draft.id)
+
+
+def carried_key(evidence: str) -> str:
+    """The key of the items that are bound to a piece of evidence."""
+    return key_of("carried", evidence)
+
+
+def carried_leaf(event_id: str) -> bytes:
+    """What its running digest covers of an item."""
+    return sha256(b"\0" + event_id.encode()).digest()
+
+
+def worked_key(by: str) -> str:
+    """The key of the last event that shows a principal at work."""
+    return key_of("worked", by)
+
+
+def worked_value(epoch: int) -> bytes:
+    """Its value."""
+    return epoch.to_bytes(8, "big")
+
+
+def reach_key(task: str, slot: str) -> str:
+    """The key of who learns what is said about a slot."""
+    return key_of("slot", task, slot, "reach")
+
+
+def reach_digest(rows: Iterable[Row]) -> bytes:
+    """Its value."""
+    return bytes.fromhex(digest(sorted(rows)))
+
+
+class Indexes:
+    """The indexes of one workspace."""
+
+    def __init__(self, sql: Sql, ws: int, commits: Commits, item: Callable[[str], Item]) -> None:
+        self._sql = sql
+        self._ws = ws
+        self._commits = commits
+        self._item = item
+        self._endings = Endings(sql, ws, commits)
+        self._stated = LastStatements(commits)
+        self._totals = WriterTotals(commits)
+        self._checked: tuple[Draft, Ending] | None = None
+
+    def ends(self, draft: Draft) -> int:
+        """How much an event at the end of the log would end. If it is added next, this is not computed again."""
+        ending = self._endings.of(draft.kind, draft.payload, draft.about)
+        self._checked = draft, ending
+        return ending.ends
+
+    def bound(self, draft: Draft) -> dict[str, Bound]:
+        """The evidence of a new item that is on the log, by digest. It must be there as the signed log has it."""
+        found: dict[str, Bound] = {}
+        if isinstance(draft.payload, Item):
+            base = self._ws << SHIFT
+            for digest in {receipt.evidence for receipt in draft.payload.receipts}:
+                row = self._sql.execute(_EVIDENCE, (base, self._ws, digest)).fetchone()
+                if row is not None:
+                    pos, name, kind, by, at, given, learnt, stored, signature = row
+                    data = event_data(pos - base, name, kind, by, at, given, learnt, stored, signature)
+                    self._commits.check_event(pos - base, leaf_hash(data))
+                    if stored != digest:
+                        raise TamperedError(f"evidence {digest!r} is filed under another's epoch: an index was altered")
+                    found[digest] = (pos - base, by, said(at, learnt, given))
+        return found
+
+    def add(self, epoch: int, draft: Draft, learnt: str, leaf: bytes, bound: Mapping[str, Bound]) -> None:
+        """Index one event. Its id, and the digest of an observation, are stored before it is accepted.
+
+        ``learnt`` is the log's last moment, which no writer's clock sets back.
+        """
+        ws, sql, kind, extend = self._ws, self._sql, draft.kind, self._commits.extend
+        for touched in draft.about:
+            sql.execute("INSERT INTO about VALUES (?, ?, ?)", (ws, touched, epoch))
+            extend(key_of("about", touched), leaf)
+        if not isinstance(draft.payload, Evidence | Item):
+            extend(key_of("name", draft.id), leaf)
+        if kind.is_work:
+            self._commits.assign(worked_key(draft.by), worked_value(epoch))
+        checked, self._checked = self._checked, None
+        if checked is not None and checked[0] is draft:
+            ending = checked[1]
+        else:
+            ending = self._endings.of(kind, draft.payload, draft.about)
+        self._endings.file(epoch, draft, learnt, ending)
+        match draft.payload:
+            case Evidence() as evidence:
+                self._reach(epoch, OBSERVATION, rows_of(evidence.scope), leaf)
+            case Item() as item:
+                for digest_, (evidence_epoch, _, _) in bound.items():
+                    sql.execute(_BIND, (ws, epoch, evidence_epoch))
+                    extend(carried_key(digest_), carried_leaf(draft.id))
+                self._add_item(epoch, item, learnt, leaf)
+                self._milestones(kind, item, epoch, leaf)
+            case payload if kind.reaches is not None:
+                self._reach(epoch, STATE, [kind.reaches(payload)], leaf)
+                self._milestones(kind, payload, epoch, leaf)
+            case payload if draft.about:
+                reached = {row for touched in draft.about for row in self._reach_of(touched)}
+                self._reach(epoch, STATE, reached, leaf)
+                self._milestones(kind, payload, epoch, leaf)
+            case payload:
+                self._milestones(kind, payload, epoch, leaf)
+
+    def _add_item(self, epoch: int, item: Item, learnt: str, leaf: bytes) -> None:
+        for name, meaning in terms_of(item):
+            self._stated.mean(name, meaning)
+        if binds_others(item):
+            self._totals.add(OPENED, item.by, epoch, learnt, 1)
+        if (key := kin_of(item)) is not None:
+            self._sql.execute(_KIN, (self._ws, key, epoch))
+            self._commits.extend(key_of("kin", key), leaf)
+        self._reach(epoch, STATE, self._extend(epoch, item, leaf), leaf)
+
+    def add_observations(self, first: int, drafts: Iterable[Draft], leaves: Sequence[bytes]) -> None:
+        """Index observations at consecutive epochs, grouped by audience."""
+        ws, base, start = self._ws, self._ws << SHIFT, first
+        entries = list(drafts)
+        for epoch, draft in enumerate(entries, first):
+            self._commits.assign(worked_key(draft.by), worked_value(epoch))
+        scopes = [draft.payload.scope for draft in entries if isinstance(draft.payload, Evidence)]
+        for scope, run in groupby(scopes):
+            last = first + len(list(run)) - 1
+            for row in rows_of(scope):
+                self._sql.execute(_REACH_ALL, (ws, OBSERVATION, *row, base, base + first, base + last))
+                at = first
+                while at <= last:
+                    end = min(last, block_end(at))
+                    self._commits.extend_all(observed_key(row, at), leaves[at - start : end + 1 - start])
+                    at = end + 1
+            first = last + 1
+
+    def _extend(self, epoch: int, item: Item, leaf: bytes) -> set[Row]:
+        """A new statement about a slot also reaches readers of an earlier one, which it may replace."""
+        rows = set(rows_of(item.scope))
+        if isinstance(item, Frontier):
+            # Everyone who sees the obligation must learn that its frontier moved.
+            rows |= self._reach_of(item.obligation)
+        if item.slot is None:
+            return rows
+        task = item.scope.task or ANY
+        self._sql.execute("INSERT INTO slot_item VALUES (?, ?, ?, ?)", (self._ws, task, item.slot, epoch))
+        self._commits.extend(key_of("slot", task, item.slot), leaf)
+        before = self._slot_reach(task, item.slot)
+        if new := rows - before:
+            self._commits.assign(reach_key(task, item.slot), reach_digest(before | new))
+        self._sql.executemany(
+            "INSERT INTO slot_reach VALUES (?, ?, ?, ?, ?)",
+            [(self._ws, task, item.slot, principal, role) for _, principal, role in new],
+        )
+        return rows | before
+
+    def _slot_reach(self, task: str, slot: str) -> set[Row]:
+        found = self._sql.execute(
+            "SELECT principal, role FROM slot_reach WHERE ws = ? AND task = ? AND slot = ?", (self._ws, task, slot)
+        )
+        rows = {(task, principal, role) for principal, role in found}
+        if self._commits.value(reach_key(task, slot)) != (reach_digest(rows) if rows else b""):
+            raise TamperedError(f"who learns of slot {slot!r}: an index row was altered, hidden or added")
+        return rows
+
+    def _reach_of(self, item_id: str) -> set[Row]:
+        item = self._item(item_id)
+        rows = set(rows_of(item.scope))
+        if item.slot is not None:
+            rows |= self._slot_reach(item.scope.task or ANY, item.slot)
+        return rows
+
+    def _reach(self, epoch: int, kind: str, rows: Iterable[Row], leaf: bytes) -> None:
+        # One by one: there is seldom more than one, and executemany costs more to start than it saves.
+        for row in rows:
+            self._sql.execute(_REACH, (self._ws, kind, *row, epoch))
+            key = observed_key(row, epoch) if kind == OBSERVATION else audience_key(kind, row)
+            self._commits.extend(key, leaf)
+
+    def _milestones(self, kind: DeclaredKind, payload: object, epoch: int, leaf: bytes) -> None:
+        if isinstance(payload, KeyChange):
+            self._commits.hand_over(payload)
+        keys = list(kind.belongs(payload))
+        # Together: a look has thousands.
+        self._commits.extend_each([key_of("milestone", str(kind), key) for key in keys], leaf)
+        self._sql.executemany(
+            "INSERT INTO milestone VALUES (?, ?, ?, ?)", [(self._ws, str(kind), key, epoch) for key in keys]
+        )

@@ -1,0 +1,139 @@
+"""State events that this process has proven, kept between reads.
+
+A list is kept with its running digest, which covers every event in order and the evidence of its items. The signed map
+says which digest counts now. A read loads the rows after the kept ones, continues the digest and compares. So it uses
+all and only what the newest head covers, whatever happened to the older rows since; a store that was swapped or rolled
+back has other digests. A list that cannot be continued is read again in full.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.log.event_rows import COLUMNS, SIGHTING
+from readmit.log.indexes.audience import STATE, Row
+from readmit.log.indexes.index_rows import audience_key
+from readmit.log.tree.running_digest import check_value, running
+from readmit.log.tree.state_map import SHORT_FORM, key_of
+from readmit.records.acts.event import Event
+from readmit.records.items import Item
+from readmit.records.snapshot import Sighting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from readmit.log.event_rows import EventRows
+
+_REACHED = """
+    FROM audience WHERE ws = ? AND class = ? AND task = ? AND principal = ? AND role = ? AND epoch > ?
+"""
+_EVENTS = COLUMNS + " FROM (SELECT epoch" + _REACHED + ") AS reached JOIN event ON pos = ? + epoch ORDER BY epoch"
+_BEHIND = (
+    SIGHTING + "WHERE pos IN (SELECT ? + evidence FROM binding WHERE ws = ? AND item IN (SELECT epoch" + _REACHED + "))"
+)
+_MOST_BYTES = 64 << 20
+# Of an event with its item and evidence, beside their texts.
+_EVENT_BYTES = 3_000
+
+
+class ProvenList(msgspec.Struct):
+    """What one audience can see, in order."""
+
+    row: Row
+    value: bytes = b""
+    """The running digest over the events."""
+    events: dict[int, Event] = {}
+    """By epoch, as the leaves."""
+    leaves: dict[int, bytes] = {}
+    evidence: dict[str, Sighting] = {}
+    """The evidence that items of the list are bound to, by digest."""
+    size: int = 0
+    """About how many bytes of memory it takes."""
+
+
+class KeptLists:
+    """The lists of some audiences of a workspace, least recently used first."""
+
+    def __init__(self, rows: EventRows, *, most: int = _MOST_BYTES) -> None:
+        """``most`` bytes of memory, about, are used for lists that are kept."""
+        self._rows = rows
+        self._most = most
+        self._lists: dict[str, ProvenList] = {}
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory are used."""
+        return sum(one.size for one in self._lists.values())
+
+    def read(self, audiences: Iterable[Row], what: str) -> list[ProvenList]:
+        """What some audiences can see, proven to be all and only what the signed log holds for them."""
+        return self._read({audience_key(STATE, row): row for row in audiences}, what)
+
+    def of_task(self, task: str) -> list[ProvenList] | None:
+        """What all audiences of a task can see, proven in the same way; none if the list of one of them is not kept."""
+        # A key that is too long to be written out has the beginning of the others.
+        keys = self._rows.commits.beginning_with(f"{key_of('audience', STATE, task)[:-1]},"[:SHORT_FORM])
+        if not keys.keys() <= self._lists.keys():
+            return None
+        return self._read({key: self._lists[key].row for key in keys}, "what is known of a slot")
+
+    def _read(self, by_key: Mapping[str, Row], what: str) -> list[ProvenList]:
+        # A list is kept again once it is proven.
+        found = {key: self._continued(self._lists.pop(key, None), row) for key, row in by_key.items()}
+        values = self._rows.commits.values(by_key)
+        for key, row in by_key.items():
+            if found[key].value != values.get(key, b""):
+                found[key] = self._continued(None, row)
+                check_value(values.get(key, b""), found[key].value, what=what)
+            self._rows.known.update(found[key].leaves)
+        self._keep(found)
+        return list(found.values())
+
+    def _continued(self, kept: ProvenList | None, row: Row) -> ProvenList:
+        """A list with the events that follow in the store. They are not proven yet."""
+        rows, made = self._rows, kept or ProvenList(row)
+        last = next(reversed(made.events), 0)
+        where = (rows.ws, STATE, *row, last)
+        found = rows.sql.execute(_EVENTS, (*where, rows.base)).fetchall()
+        if not found:
+            return made
+        evidence = rows.sightings(rows.sql.execute(_BEHIND, (rows.base, rows.ws, *where)))
+        leaves: list[bytes] = []
+        for one in found:
+            event = rows.event(one)
+            leaf = rows.leaf(one, event, evidence, made.evidence)
+            made.events[event.epoch], made.leaves[event.epoch] = event, leaf
+            leaves.append(leaf)
+        made.value = running(leaves, made.value)
+        texts = sum(len(one[6]) for one in found) + sum(len(one.body) for one in evidence.values())
+        made.size += texts + _EVENT_BYTES * len(found)
+        return made
+
+    def _keep(self, lists: Mapping[str, ProvenList]) -> None:
+        self._lists |= lists
+        room = self._most - self.size
+        for key in list(self._lists) if room < 0 else ():
+            room += self._lists.pop(key).size
+            if room >= 0:
+                break
+
+
+def in_slots(lists: Iterable[ProvenList], slots: AbstractSet[str], known: AbstractSet[int]) -> list[Event]:
+    """The items about some slots in lists of audiences, except at the epochs that are known."""
+    found = {epoch: one.events[epoch] for one in lists for epoch in one.events.keys() - known}
+    return [event for event in found.values() if isinstance(event.payload, Item) and event.payload.slot in slots]
+
+
+def bound_to(events: Iterable[Event], evidence: Mapping[str, Sighting]) -> dict[str, Sighting]:
+    """The evidence that was there when the items of some events were recorded."""
+    found: dict[str, Sighting] = {}
+    for event in events:
+        if isinstance(event.payload, Item):
+            for receipt in event.payload.receipts:
+                one = evidence.get(receipt.evidence)
+                if one is not None and one.epoch < event.epoch:
+                    found[receipt.evidence] = one
+    return found

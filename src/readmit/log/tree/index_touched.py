@@ -1,0 +1,174 @@
+"""Checks the index rows of new events, without looking at the rows of older ones.
+
+The code that indexes a new event says which rows it adds, against the stored state. Each row must be there, and each
+key that an event touches must hold all and only what is signed for it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from readmit.log.engines.sqlite_schema import MASK, SHIFT
+from readmit.log.indexes.audience import OBSERVATION
+from readmit.log.indexes.index_rows import INDEXES, Indexes
+from readmit.log.indexes.seen_observations import BITS, block_end, observed_key
+from readmit.log.tree.running_digest import running
+from readmit.log.tree.state_map import key_of
+from readmit.records.acts.draft import Draft
+from readmit.records.acts.event import EventKind, Resolve
+from readmit.records.acts.kinds import targets_of
+from readmit.records.canonical import canonical
+from readmit.records.error_types import TamperedError
+from readmit.text.english import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from readmit.log.engines.sql import Rows, Sql
+    from readmit.log.log import Log
+    from readmit.log.tree.commits import Commits
+    from readmit.records.acts.event import Event, KeyChange
+    from readmit.records.items import Item
+
+_INSERT = re.compile(r"\s*INSERT INTO (\w+) ")
+_MAPPED = {"about": "about", "audience": "audience", "kin": "kin", "milestone": "milestone", "slot_item": "slot"}
+
+
+class _Rows:
+    """Passes reads on, and keeps what would be written."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+        self.written: dict[tuple[str, tuple[Any, ...]], None] = {}
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Rows:
+        if "INSERT" not in query:
+            return self._sql.execute(query, values)
+        if (found := _INSERT.match(query)) is not None:
+            self.written[found[1], tuple(values[1:])] = None
+        return _NO_ROWS
+
+    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> None:
+        for row in rows:
+            self.execute(query, row)
+
+
+class _NoRows:
+    rowcount = 0
+
+    def fetchone(self) -> None:
+        return None
+
+    def fetchall(self) -> list[Any]:
+        return []
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+
+_NO_ROWS = _NoRows()
+
+
+class _Values:
+    """The signed values, which nothing changes."""
+
+    def __init__(self, commits: Commits) -> None:
+        self.value = commits.value
+        self.names: dict[str, bytes] = {}
+
+    def extend(self, key: str, leaf: bytes) -> None:
+        if key.startswith('["name",'):
+            self.names[key] = leaf
+
+    def extend_each(self, keys: Iterable[str], leaf: bytes) -> None:
+        for key in keys:
+            self.extend(key, leaf)
+
+    def assign(self, key: str, _: bytes) -> None:
+        if key.startswith('["slot",'):
+            raise TamperedError(f"the index 'slot_reach' lacks rows for {key}")
+
+    def hand_over(self, change: KeyChange) -> None:
+        pass
+
+
+class TouchedCheck:
+    """The index rows of some events of one workspace."""
+
+    def __init__(self, sql: Sql, ws: int, commits: Commits, item: Callable[[str], Item], problems: list[str]) -> None:
+        self._sql = sql
+        self._ws = ws
+        self._commits = commits
+        self._problems = problems
+        self._rows = _Rows(sql)
+        self._values = _Values(commits)
+        self._indexes = Indexes(self._rows, ws, self._values, item)  # type: ignore[arg-type]
+
+    def event(self, event: Event, draft: Draft, leaf: bytes) -> None:
+        """Take note of what one event adds."""
+        try:
+            self._indexes.add(event.epoch, draft, event.learnt.isoformat(), leaf, {})
+        except TamperedError as error:
+            self._problems.append(str(error))
+
+    def run(self) -> None:
+        """Compare the rows of the events with what is stored and signed."""
+        keys: dict[tuple[str, tuple[Any, ...], str], range] = {}
+        lacking: dict[str, int] = {}
+        for index, row in self._rows.written:
+            if index in _MAPPED:
+                # Observations are signed block by block.
+                seen, block = row[0] == OBSERVATION, row[-1] >> BITS << BITS
+                key = observed_key(row[1:-1], block) if seen else key_of(_MAPPED[index], *row[:-1])
+                keys[index, row[:-1], key] = range(block, block_end(block) + 1) if seen else range(MASK)
+            elif not self._has(index, row):
+                lacking[index] = lacking.get(index, 0) + 1
+        for index, count in lacking.items():
+            self._problems.append(f"the index {index!r} lacks {counted(count, 'row')} of new events")
+        for key, leaf in self._values.names.items():
+            if self._commits.value(key) != running((leaf,)):
+                self._problems.append(f"the index 'name' has other rows than signed for {key}")
+        for (index, parts, key), epochs in keys.items():
+            if running(self._leaves(index, parts, epochs)) != self._commits.value(key):
+                said = ", ".join(map(repr, parts))
+                self._problems.append(f"the index {index!r} has other rows than signed for {said}")
+
+    def _has(self, index: str, row: Sequence[Any]) -> bool:
+        query = f"SELECT 1 FROM {index} WHERE ws = ? AND {_equal(INDEXES[index])}"
+        return self._sql.execute(query, (self._ws, *row)).fetchone() is not None
+
+    def _leaves(self, index: str, parts: Sequence[Any], epochs: range) -> Iterable[bytes]:
+        query = (
+            f"SELECT event.leaf FROM {index} LEFT JOIN event ON event.pos = ? + {index}.epoch "
+            f"WHERE ws = ? AND {_equal(INDEXES[index][:-1], index)} "
+            "AND epoch >= ? AND epoch < ? ORDER BY epoch"
+        )
+        values = (self._ws << SHIFT, self._ws, *parts, epochs.start, epochs.stop)
+        for (leaf,) in self._sql.execute(query, values):
+            yield bytes(leaf or b"")
+
+
+def _equal(columns: Iterable[str], table: str = "") -> str:
+    return " AND ".join(f"{table}.{column} = ?" if table else f"{column} = ?" for column in columns)
+
+
+def draft_of(event: Event, log: Log) -> Draft:
+    """The draft that was appended to a log as an event."""
+    about = event.payload
+    if isinstance(about, Resolve):
+        # A resolution concerns the items of its dispute.
+        dispute = log.named(EventKind.DISPUTE, about.dispute)
+        about = about if dispute is None else dispute.payload
+    return Draft(
+        id=event.id,
+        kind=event.kind,
+        by=event.by,
+        at=event.at,
+        payload=event.payload,
+        body=canonical(event.payload),
+        digest=event.digest,
+        given=event.given,
+        signature=event.signature,
+        about=targets_of(about),
+    )

@@ -1,0 +1,230 @@
+"""Drawings in SVG: a timeline, trees of premises, bars of what stood when, budgets.
+
+Horizontal positions are shares of the width and letters keep their size, so that one drawing fits a phone and a sheet
+of paper. Shapes repeat what colors say. ``inline`` puts a drawing into a page, ``standalone`` into a file of its own.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from importlib import resources
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from readmit.pages.event_words import moment
+from readmit.pages.markup import Markup, element, together, trusted
+from readmit.pages.page_values import LANES
+from readmit.text.english import counted
+from readmit.text.escapes import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from readmit.pages.page_values import Fallen, Happening, Lane, SlotItem, Use
+
+NARROW = 324
+"""Width of a drawing that does not stretch: it fits a phone of 360 pixels."""
+LETTER = 6.9
+"""Width of a letter in 12 pixels, for a wide typeface: narrower ones leave room, and nothing is cut off."""
+PLACES = 48
+"""Places on a timeline. Events that fall on the same one are drawn as one larger mark."""
+_SHAPES: dict[Lane, str] = {
+    "observed": "M-4,0 a4,4 0 1,0 8,0 a4,4 0 1,0 -8,0",
+    "recorded": "M-4,-4 H4 V4 H-4 Z",
+    "taken out": "M-4,-4 L4,4 M4,-4 L-4,4",
+    "looked into": "M0,-5 L5,0 L0,5 L-5,0 Z",
+}
+
+
+class Drawing(NamedTuple):
+    """Something drawn, what it shows in words, and its size; without a width it takes all there is."""
+
+    words: str
+    height: int
+    body: Markup
+    width: int | None = None
+
+
+def inline(drawing: Drawing) -> Markup:
+    """For a page, which brings the style."""
+    return element(
+        "svg", drawing.body, class_="drawing", role="img", aria_label=drawing.words,
+        width=drawing.width or "100%", height=drawing.height,
+    )  # fmt: skip
+
+
+def standalone(drawing: Drawing, *, width: int = 720) -> str:
+    """A file of its own, in light and dark."""
+    return element(
+        "svg", element("style", trusted(drawing_style())), drawing.body, class_="drawing", role="img",
+        aria_label=drawing.words, width=drawing.width or width, height=drawing.height,
+        xmlns="http://www.w3.org/2000/svg",
+    )  # fmt: skip
+
+
+def drawing_style() -> str:
+    """Colors and letters of drawings."""
+    return (resources.files("readmit.pages") / "drawing.css").read_text(encoding="utf-8")
+
+
+def timeline(departed: Happening, returned: Happening, happenings: Sequence[Happening]) -> Drawing:
+    """What happened between departure and return, in log order: one line for each sort of event."""
+    lanes = [lane for lane in LANES if any(one.lane == lane for one in happenings)]
+    first, last = departed.epoch, max(returned.epoch, departed.epoch + 1)
+    parts: list[Markup] = []
+    for row, lane in enumerate(lanes):
+        y = 14 + row * 38
+        own = [one for one in happenings if one.lane == lane]
+        parts.append(_text(f"{lane} ({len(own)})", 0, y, class_="small"))
+        parts.append(_line(0, y + 14, 100, y + 14, class_="rail"))
+        for place, heap in _heaps(own, first, last):
+            title = heap[0].words if len(heap) == 1 else f"{counted(len(heap), 'event')}, the first: {heap[0].words}"
+            mark = element("path", element("title", title), d=_SHAPES[lane], transform=_scale(len(heap)))
+            parts.append(element("svg", mark, x=f"{place:g}%", y=y + 14, overflow="visible", class_=_class(lane)))
+    y = 14 + len(lanes) * 38
+    parts += [
+        _line(0, y, 100, y, class_="axis"),
+        _line(0.2, y - 8, 0.2, y + 4, class_="axis"),
+        _line(99.8, y - 8, 99.8, y + 4, class_="axis"),
+        _text("departed", 0, y + 18),
+        _text("returned", 100, y + 18, text_anchor="end"),
+        _text(moment(departed.at), 0, y + 33, class_="small"),
+        _text(moment(returned.at), 100, y + 33, class_="small", text_anchor="end"),
+    ]
+    words = f"Timeline from departure to return with {counted(len(happenings), 'event')}"
+    return Drawing(words, y + 40, together(parts))
+
+
+def _heaps(own: Iterable[Happening], first: int, last: int) -> Iterator[tuple[float, list[Happening]]]:
+    heaps: dict[int, list[Happening]] = {}
+    for one in own:
+        heaps.setdefault(round((one.epoch - first) / (last - first) * PLACES), []).append(one)
+    for place, heap in heaps.items():
+        yield 2 + 96 * place / PLACES, heap
+
+
+def _scale(many: int) -> str | None:
+    return None if many == 1 else f"scale({min(1.8, 1.2 + many / 40):g})"
+
+
+def _class(lane: str) -> str:
+    return f"mark {lane.replace(' ', '-')}"
+
+
+INDENT, DEEPEST, LINE, PAD = 16, 6, 15, 7
+
+
+def premises(tree: Fallen) -> Drawing:
+    """What fell on top, and its dependents indented below."""
+    parts: list[Markup] = []
+    height = _box(tree, 0, 1, parts)
+    return Drawing(f"What fell with {tree.id}", height + 1, together(parts), NARROW)
+
+
+def _box(tree: Fallen, depth: int, top: int, parts: list[Markup]) -> int:
+    """Draws a box and those below it; returns where the last one ends."""
+    left = INDENT * min(depth, DEEPEST)
+    room = NARROW - left - 2 * PAD - 2
+    lines = [(line, "name") for line in wrapped(tree.id, room, 2)]
+    lines += [(line, "said") for line in wrapped(tree.text, room, 3)]
+    lines += [(line, "small") for line in wrapped(tree.note, room, 3)]
+    height = len(lines) * LINE + 2 * PAD
+    frame = element("rect", x=left + 1, y=top, width=NARROW - left - 2, height=height, rx=5, class_="box")
+    texts = (
+        element("text", line, x=left + PAD + 1, y=top + PAD + 11 + row * LINE, class_=style)
+        for row, (line, style) in enumerate(lines)
+    )
+    parts.append(together((frame, *texts)))
+    end = top + height
+    for one in tree.resting:
+        start = end + 10
+        within = _box(one, depth + 1, start, parts)
+        if depth < DEEPEST:
+            elbow = f"M{left + 8},{top + height} V{start + 14} H{left + INDENT - 4}"
+            tip = f"M{left + INDENT - 5},{start + 10} l6,4 l-6,4 Z"
+            parts.append(together((element("path", d=elbow, class_="arm"), element("path", d=tip, class_="tip"))))
+        end = within
+    if tree.more:
+        parts.append(_text(f"and {tree.more} more", left + INDENT, end + 18, class_="small", unit=""))
+        end += 24
+    return end
+
+
+def slot_bars(items: Sequence[SlotItem], moments: int, first: str, last: str) -> Drawing:
+    """A bar for each item of a slot, over the moments at which it stood."""
+    parts: list[Markup] = []
+    for row, one in enumerate(items):
+        y = row * 40
+        # Cut for the narrowest screen; the whole text stands below the drawing.
+        parts.append(_text(wrapped(f"{one.entry.id} {one.entry.text}", NARROW, 1)[0], 0, y + 13))
+        parts.append(_line(0, y + 26, 100, y + 26, class_="rail"))
+        for span in one.spans:
+            left, right = 100 * span.first / moments, 100 * span.last / moments
+            bar = element("title", f"{one.entry.id} stood")
+            parts.append(
+                element(
+                    "rect", bar, x=f"{left:g}%", y=y + 20, width=f"{right - left:g}%", height=12, rx=3, class_="stood"
+                )
+            )
+        if not one.spans:
+            parts.append(_text("never stood", 0, y + 37, class_="small"))
+    y = len(items) * 40 + 8
+    parts += [
+        _line(0, y, 100, y, class_="axis"),
+        _text(first, 0, y + 16, class_="small"),
+        _text(last, 100, y + 16, class_="small", text_anchor="end"),
+    ]
+    return Drawing("What stood in the slot over time", y + 24, together(parts))
+
+
+def used(use: Use) -> Drawing:
+    """How much of a limit is used."""
+    share = min(100.0, 100 * use.used / use.most) if use.most else 0.0
+    parts = (
+        element("rect", x=0, y=1, width="100%", height=10, rx=5, class_="limit"),
+        element("rect", x=0, y=1, width=f"{share:g}%", height=10, rx=5, class_="stood"),
+    )
+    return Drawing(f"{use.used} of {use.most}", 12, together(parts))
+
+
+def wrapped(text: str, room: float, most: int) -> list[str]:
+    """A text in lines that fit, without invisible characters; the rest is cut."""
+    fitting = int(room / LETTER)
+    lines: list[str] = [""]
+    for word in escaped(text).split():
+        for part in _broken(word, fitting):
+            if lines[-1] and _wide(lines[-1]) + 1 + _wide(part) > fitting:
+                lines.append(part)
+            else:
+                lines[-1] = f"{lines[-1]} {part}".strip()
+    if len(lines) > most:
+        kept = lines[most - 1]
+        while _wide(kept) + 1 > fitting:
+            kept = kept[:-1]
+        lines = [*lines[: most - 1], f"{kept}…"]
+    return [line for line in lines if line]
+
+
+def _broken(word: str, fitting: int) -> Iterator[str]:
+    """A word in pieces that fit on a line."""
+    edges, width = [0], 0
+    for place, letter in enumerate(word):
+        width += _wide(letter)
+        if width > fitting:
+            edges.append(place)
+            width = _wide(letter)
+    yield from (word[start:end] for start, end in pairwise((*edges, len(word))))
+
+
+def _wide(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def _text(
+    text: str, x: float, y: float, *, class_: str = "", text_anchor: str | None = None, unit: str = "%"
+) -> Markup:
+    return element("text", text, x=f"{x:g}{unit}", y=y, class_=class_ or None, text_anchor=text_anchor)
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, *, class_: str) -> Markup:
+    return element("line", x1=f"{x1:g}%", y1=y1, x2=f"{x2:g}%", y2=y2, class_=class_)

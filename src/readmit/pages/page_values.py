@@ -1,0 +1,178 @@
+"""What pages show, as values: gathered from the log by one module and turned into HTML by another."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from readmit.diagnosis.missing_needs import Lack
+from readmit.records.base import Time
+from readmit.records.items import Kind
+from readmit.records.reasons import DutyState, State
+from readmit.records.retractions import Retractions
+
+Lane = Literal["observed", "recorded", "taken out", "looked into"]
+LANES: tuple[Lane, ...] = ("observed", "recorded", "taken out", "looked into")
+Tone = Literal["in", "fit", "out"]
+
+
+class Quote(msgspec.Struct, frozen=True):
+    """A quote behind a reason, and its author."""
+
+    label: str
+    text: str
+
+
+class Why(msgspec.Struct, frozen=True):
+    """One reason in a sentence, with both quotes if there are any."""
+
+    sentence: str
+    quotes: tuple[Quote, ...] = ()
+
+
+class ShownItem(msgspec.Struct, frozen=True, kw_only=True):
+    """An item and its disposition."""
+
+    id: str
+    kind: Kind
+    state: State | None
+    """None where the page follows an item through time."""
+    text: str
+    by: str
+    epoch: int
+    at: Time
+    facets: tuple[tuple[str, str], ...] = ()
+    whys: tuple[Why, ...] = ()
+
+
+class Happening(msgspec.Struct, frozen=True, kw_only=True):
+    """One event of the log, in words."""
+
+    epoch: int
+    at: Time
+    lane: Lane
+    words: str
+    text: str = ""
+    """The text of the event, in its author's words."""
+    item: str = ""
+    """The item that it is about."""
+
+
+class Fallen(msgspec.Struct, frozen=True):
+    """An item that is out, and its dependents that fell with it."""
+
+    id: str
+    text: str
+    note: str
+    resting: tuple[Fallen, ...] = ()
+    more: int = 0
+    """How many dependents are not drawn."""
+
+
+class ShownNeed(msgspec.Struct, frozen=True):
+    """A dependency that a duty requires, and the fit items that meet it."""
+
+    name: str
+    critical: bool
+    met_by: tuple[str, ...]
+
+
+class ShownDuty(msgspec.Struct, frozen=True, kw_only=True):
+    """A duty that a return considered."""
+
+    id: str
+    text: str
+    state: DutyState
+    handed_over: bool
+    needs: tuple[ShownNeed, ...] = ()
+    questions: tuple[str, ...] = ()
+
+
+class Use(msgspec.Struct, frozen=True):
+    """How much of a limit a view takes."""
+
+    label: str
+    used: int
+    most: int
+
+
+class Seal(msgspec.Struct, frozen=True, kw_only=True):
+    """Something signed, by which key, and whether that verifies."""
+
+    what: str
+    key: str
+    verifies: bool
+    note: str
+
+
+class Heading(msgspec.Struct, frozen=True, kw_only=True):
+    """What a page is about."""
+
+    workspace: str
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    made: Time
+
+
+class ReturnPage(msgspec.Struct, frozen=True, kw_only=True):
+    """One past return."""
+
+    heading: Heading
+    return_id: str
+    verdict: str
+    tone: Tone
+    reasons: tuple[str, ...]
+    departed: Happening
+    returned: Happening
+    happenings: tuple[Happening, ...]
+    entries: tuple[ShownItem, ...]
+    fallen: tuple[Fallen, ...]
+    retractions: Retractions
+    news: tuple[tuple[str, str], ...]
+    """Items of the view that are new since departure or were confirmed again, with that word."""
+    duties: tuple[ShownDuty, ...]
+    lacking: tuple[Lack, ...]
+    uses: tuple[Use, ...]
+    seals: tuple[Seal, ...]
+    digests: tuple[tuple[str, str], ...]
+    deliveries: tuple[str, ...]
+    experiences: tuple[tuple[str, str, str], ...]
+    """Each with the item that it is bound to, and why it is back or not. Their texts are the owner's alone."""
+
+
+class Span(msgspec.Struct, frozen=True):
+    """A period in which an item stood, between two moments of a slot page."""
+
+    first: int
+    last: int
+
+
+class SlotItem(msgspec.Struct, frozen=True, kw_only=True):
+    """An item of a slot, and when it stood."""
+
+    entry: ShownItem
+    spans: tuple[Span, ...]
+
+
+class Moment(msgspec.Struct, frozen=True, kw_only=True):
+    """A point in the life of a slot: what happened, what stood from then on, and why anything fell."""
+
+    happening: Happening
+    standing: tuple[str, ...]
+    fell: tuple[tuple[str, Why], ...] = ()
+
+
+class SlotPage(msgspec.Struct, frozen=True, kw_only=True):
+    """One slot over time, as one reader would have found it."""
+
+    heading: Heading
+    moments: tuple[Moment, ...]
+    earlier: int
+    """Moments before the first one shown."""
+    items: tuple[SlotItem, ...]
+    """Those that stood at a moment that is shown, or were recorded then."""
+    past: int
+    """Items that had fallen before the first moment shown."""
+    apart: tuple[ShownItem, ...]
+    """Items of the slot that this reader cannot see."""

@@ -1,1 +1,0 @@
-"""Protocols: what readmit asks of storage, models, memory backends and signers."""

@@ -1,0 +1,316 @@
+"""Leases: an agent that is not heard of in time counts as departed, and writes nothing until it returns.
+
+A lock service does the same: the holder of a lease has a token that grows with each holder, and a write under an older
+token is refused. Here the token is the epoch of the event that began the presence, and a departure after it ends it.
+Writing, renewing and sweeping each decide within one transaction, so of a late renewal and a sweeper one comes first.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.records.acts.draft import draft
+from readmit.records.acts.event import Checkpoint, EventKind
+from readmit.records.acts.leases import Lease
+from readmit.records.base import shown
+from readmit.records.error_types import LeaseError, NotAllowedError, RecordError
+from readmit.records.identity import Identity
+from readmit.records.policy import AUTHOR, CENTURY, OWNER
+from readmit.rules.capture.checkpoint import checkpoint
+from readmit.rules.capture.moment import later
+from readmit.state.absence import last_absence, tenure, tenure_in
+from readmit.state.authority import swept_away
+from readmit.state.log_moment import lagging
+from readmit.writing.author import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from readmit.log.log import Log
+    from readmit.state.absence import Tenure
+    from readmit.state.authority import Signatures
+    from readmit.workspace.workspace import Workspace
+
+# A lease is renewed when a third of it has passed: a lost call or two do not end it.
+_RENEWALS = 3
+
+
+class Fence:
+    """The presence that a handle writes under. Several workers of one agent may hold the same one."""
+
+    def __init__(self, identity: Identity, token: int, seen: int) -> None:
+        self.identity = identity
+        self.token = token
+        self.seen = seen
+        """How far the agent had followed the log when its last call ended."""
+
+    @contextmanager
+    def passed(self, log: Log, signatures: Signatures, writer: Writer, now: datetime) -> Iterator[list[int]]:
+        """A transaction that only a present agent enters. Takes the epochs of what is written in it."""
+        within = log.pending
+        epochs: list[int] = []
+        with log.atomic():
+            held = self.check(log, now)
+            third = timedelta(seconds=held.lease.seconds) / _RENEWALS
+            if later(now, log.learnt) >= held.lease.until - third * (_RENEWALS - 1):
+                extend(log, signatures, writer, held, now, epoch=self.seen)
+            yield epochs
+        if epochs and not within:
+            # Only what is committed: other events may get the epochs of a batch that is undone.
+            self.seen = max(self.seen, *epochs)
+
+    def check(self, log: Log, now: datetime) -> Tenure:
+        """The presence, if it is still that of this token and its lease has not run out."""
+        held, who = tenure(log, self.identity.agent), self.identity
+        if held is not None and held.token == self.token:
+            if later(now, log.learnt) < held.lease.until:
+                return held
+            raise LeaseError(
+                f"the lease of {who.principal!r} on {who.task!r} ran out at {held.lease.until.isoformat()}: "
+                "come back before writing"
+            )
+        absence = last_absence(log, who)
+        if absence is not None and absence.end is None:
+            departed = absence.departure.payload
+            if isinstance(departed, Checkpoint) and departed.reason:
+                raise LeaseError(swept_away(absence.departure))
+            raise LeaseError(f"{who.principal!r} departed from {who.task!r}: come back before writing")
+        raise LeaseError(
+            f"token {self.token} is not the one under which {who.principal!r} is present on {who.task!r}, if it is: "
+            "call present() again, and write through the new handle"
+        )
+
+
+class PresentAgent:
+    """An agent that is present under a lease. Every call through its ``workspace`` renews the lease."""
+
+    def __init__(self, workspace: Workspace, fence: Fence) -> None:
+        self.workspace = workspace
+        """Writes as the agent, while it is present."""
+        self._fence = fence
+
+    def __repr__(self) -> str:
+        who = self._fence.identity
+        return f"<PresentAgent of {who.principal!r} on {who.task!r}, token {self.token}>"
+
+    @property
+    def token(self) -> int:
+        """Grows with every presence of the agent. Writes under an older one are refused."""
+        return self._fence.token
+
+    @property
+    def until(self) -> datetime:
+        """When the lease runs out, unless it is renewed."""
+        return self._fence.check(self.workspace.log, self.workspace.now()).lease.until
+
+    def renew(self, *, epoch: int | None = None) -> datetime:
+        """Renew the lease at once, and say when it runs out. For an agent that thinks longer than it calls.
+
+        ``epoch`` says how far the agent has followed the log; by default, to where its last call ended.
+        """
+        space, now = self.workspace, self.workspace.now()
+        with space.log.atomic():
+            seen = self._fence.seen if epoch is None else followed(space.log, epoch)
+            held = self._fence.check(space.log, now)
+            lease = extend(space.log, space.signatures, space.writer, held, now, epoch=seen)
+        self._fence.seen = seen
+        return lease.until
+
+    def touch(self) -> None:
+        """Renew the lease if it is due; refuse if it ran out."""
+        space = self.workspace
+        with self._fence.passed(space.log, space.signatures, space.writer, space.now()) as epochs:
+            epochs.append(space.log.head)
+
+
+def begin(
+    workspace: Workspace, identity: Identity, lease: timedelta | int, epoch: int | None, token: int | None
+) -> PresentAgent:
+    """Make an agent present, or join its presence; with a ``token``, that one and no other."""
+    seconds, now, log = _seconds(lease), workspace.now(), workspace.log
+    writer = Writer(workspace.writer.author(identity.principal), workspace.writer.signer)
+    with log.atomic():
+        seen = _followed(log, identity) if epoch is None else followed(log, epoch)
+        held = tenure(log, identity.agent)
+        if token is not None:
+            Fence(identity, token, seen).check(log, now)
+        if held is not None:
+            fence = Fence(identity, held.token, held.lease.epoch if epoch is None else seen)
+            fence.check(log, now)
+            new = msgspec.structs.replace(held.lease, seconds=seconds)
+            extend(log, workspace.signatures, writer, held._replace(lease=new), now, epoch=fence.seen)
+        else:
+            absence = last_absence(log, identity)
+            if absence is not None and absence.end is None:
+                raise LeaseError(
+                    f"{identity.principal!r} is away from {identity.task!r}: come back before being present"
+                )
+            begun = Lease(identity=identity, epoch=seen, seconds=seconds, until=_end(log, now, seconds))
+            fence = Fence(identity, _append(log, workspace.signatures, writer, begun, now), seen)
+    return PresentAgent(workspace.under(writer._replace(fence=fence)), fence)
+
+
+def extend(log: Log, signatures: Signatures, writer: Writer, held: Tenure, now: datetime, *, epoch: int) -> Lease:
+    """Renew a lease."""
+    lease = msgspec.structs.replace(held.lease, token=held.token, epoch=epoch, until=_end(log, now, held.lease.seconds))
+    _append(log, signatures, writer, lease, now)
+    return lease
+
+
+def _append(log: Log, signatures: Signatures, writer: Writer, lease: Lease, now: datetime) -> int:
+    made = draft(EventKind.LEASE, lease, id=secrets.token_hex(8), by=lease.identity.principal, at=now)
+    (epoch,) = log.append([signatures.signed(made, writer)], now=now, check=signatures.check)
+    return epoch
+
+
+def _end(log: Log, now: datetime, seconds: int) -> datetime:
+    try:
+        return later(now, log.learnt) + timedelta(seconds=seconds)
+    except OverflowError:
+        raise RecordError(f"lease: {seconds} s from now is beyond the year 9999; give less") from None
+
+
+def _seconds(lease: object) -> int:
+    seconds = lease.total_seconds() if isinstance(lease, timedelta) else lease
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 1 <= seconds <= CENTURY:
+        raise RecordError(f"lease: {shown(lease)} is not a lease; give whole seconds, or a timedelta, of 1 s or more")
+    if seconds != int(seconds):
+        raise RecordError(f"lease: {shown(lease)} is not a whole number of seconds")
+    return int(seconds)
+
+
+def followed(log: Log, epoch: object) -> int:
+    """An epoch that an agent says it has reached."""
+    if type(epoch) is not int or not 0 <= epoch <= log.head:
+        raise RecordError(f"epoch: {shown(epoch)} is not between 0 and {log.head}, the end of the log")
+    return epoch
+
+
+def _followed(log: Log, identity: Identity) -> int:
+    """How far a present agent has followed the log: to its view, or to the end if it never left or was reset."""
+    absence = last_absence(log, identity)
+    if absence is None or absence.end is None or absence.started_anew:
+        return log.head
+    return log.returned(absence.end.name).request.epoch
+
+
+class Unjudged(msgspec.Struct, frozen=True):
+    """A lease that is over by the sweeper's clock alone, which may be wrong."""
+
+    identity: Identity
+    until: datetime
+    ahead: int
+    """By how many seconds the clock is ahead of the last moment that the log has learnt."""
+
+
+class Sweep(msgspec.Struct, frozen=True):
+    """What a sweeper did: the departures it wrote, and the leases it could not judge."""
+
+    departed: tuple[Checkpoint, ...] = ()
+    unjudged: tuple[Unjudged, ...] = ()
+
+
+class Sweeper:
+    """Departs for agents whose lease ran out.
+
+    A lease is over at the log's last moment: a clock that was set back keeps none alive. A clock that is ahead of the
+    log looks like that of a team that wrote nothing meanwhile, so it sends nobody away: then a lease is over once this
+    sweeper itself has seen it unrenewed for its whole length, or if the operator trusts the clock. So is one that ends
+    later than if it were taken now: its agent's clock was ahead.
+    """
+
+    def __init__(
+        self, workspace: Workspace, *, trust_clock: bool = False, elapsed: Callable[[], float] = time.monotonic
+    ) -> None:
+        if trust_clock and workspace.writer.name not in (None, OWNER, *workspace.policy.overseers):
+            raise NotAllowedError("trust_clock: whether a clock is right is for the owner and the overseers to say")
+        self._workspace = workspace
+        self._trust_clock = trust_clock
+        self._elapsed = elapsed
+        self._watched: dict[str, tuple[Lease, float]] = {}
+
+    def sweep(self) -> Sweep:
+        """Look at every lease once."""
+        space = self._workspace
+        if behind := lagging(space.log, space.now(), space.policy):
+            raise LeaseError(f"leases cannot be judged: {behind}")
+        found = [self._judge(one.identity) for one in list(self._present())]
+        return Sweep(
+            tuple(one for one in found if isinstance(one, Checkpoint)),
+            tuple(one for one in found if isinstance(one, Unjudged)),
+        )
+
+    def follow(self, *, every: float = 5.0, until: Callable[[], bool] = lambda: False) -> Iterator[Sweep]:
+        """Sweep, wait and sweep again until ``until`` returns true. Yields the sweeps that found something."""
+        while not until():
+            found = self.sweep()
+            if found.departed or found.unjudged:
+                yield found
+            time.sleep(every)
+
+    def _present(self) -> Iterator[Lease]:
+        log, elapsed = self._workspace.log, self._elapsed()
+        watched = {}
+        for event in log.leases():
+            held = tenure_in(log, event)
+            if held is not None:
+                agent = held.lease.identity.agent
+                known = self._watched.get(agent)
+                watched[agent] = known if known is not None and known[0] == held.lease else (held.lease, elapsed)
+                yield held.lease
+        self._watched = watched
+
+    def _judge(self, identity: Identity) -> Checkpoint | Unjudged | None:
+        """Depart for an agent if its lease is over, within the transaction that finds it so."""
+        space, log = self._workspace, self._workspace.log
+        with log.atomic():
+            held = tenure(log, identity.agent)
+            now, learnt = space.now(), log.learnt
+            if held is None or learnt is None or self._runs(held.lease, later(now, learnt)):
+                return None
+            if self._trust_clock:
+                return depart_for(log, held.lease, now)
+            if learnt < held.lease.until and not self._has_watched(held.lease):
+                return Unjudged(held.lease.identity, held.lease.until, int((now - learnt).total_seconds()))
+            # The clock may be wrong, so the log must not learn its moment.
+            return depart_for(log, held.lease, learnt)
+
+    def _runs(self, lease: Lease, moment: datetime) -> bool:
+        """Whether a lease runs. If it ends later than one that is taken now, its agent's clock was ahead."""
+        longest = timedelta(seconds=lease.seconds + self._workspace.policy.max_clock_skew)
+        credible = lease.until - moment <= longest
+        return moment < lease.until and (credible or not (self._trust_clock or self._has_watched(lease)))
+
+    def _has_watched(self, lease: Lease) -> bool:
+        known = self._watched.get(lease.identity.agent)
+        return known is not None and known[0] == lease and self._elapsed() - known[1] >= lease.seconds
+
+
+def depart_for(log: Log, lease: Lease, now: datetime) -> Checkpoint:
+    """Depart for an agent at the last epoch it had seen. Its private bank is in quarantine from here on."""
+    who, name = lease.identity, secrets.token_hex(8)
+    sealed = checkpoint(who, log.seen(who, until=lease.epoch), id=name, epoch=lease.epoch, at=now)
+    departed = msgspec.structs.replace(sealed, reason="lease_expired")
+    log.append([draft(EventKind.DEPART, departed, id=name, by=AUTHOR, at=now)], now=now)
+    return departed
+
+
+def is_over(workspace: Workspace, identity: Identity) -> bool:
+    """Whether the lease of an agent ran out, and no departure says so yet."""
+    held = tenure(workspace.log, identity.agent)
+    return held is not None and workspace.moment() >= held.lease.until
+
+
+def leave_if_over(workspace: Workspace, identity: Identity) -> None:
+    """Depart for an agent that comes back after its lease ran out and before a sweeper noticed."""
+    log = workspace.log
+    with log.atomic():
+        held = tenure(log, identity.agent)
+        if held is not None and is_over(workspace, identity):
+            depart_for(log, held.lease, workspace.now())

@@ -1,0 +1,1 @@
+"""Events of the log: their payloads, their kinds, and an event before it is appended."""

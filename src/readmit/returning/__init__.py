@@ -1,0 +1,1 @@
+"""A return from request to delivery: ask, load, look, decide, commit, expose."""

@@ -1,0 +1,319 @@
+"""Looks at sources again before a return: which ones are due, and what was found, written to the log.
+
+Only a return, a watch and ``Workspace.look`` come here, never code that only reads a view. Whatever cannot be looked at
+is written down as unseen.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from readmit.records.acts.draft import draft
+from readmit.records.acts.event import EventKind
+from readmit.records.acts.looks import Looked, LookResult
+from readmit.records.base import LONGEST_TEXT
+from readmit.records.canonical import digest, digest_of
+from readmit.records.error_types import ReadmitError, RecordError
+from readmit.records.evidence import Evidence
+from readmit.records.items import Obligation
+from readmit.records.policy import AUTHOR
+from readmit.records.probes import Finding
+from readmit.records.reasons import Reason, State
+from readmit.records.snapshot import Source
+from readmit.rules.cycle import examine, unfit
+from readmit.rules.invalidate.changed_sources import is_due, is_kept, is_stale, needed
+from readmit.rules.invalidate.implicit import critical_dependencies
+from readmit.state.load import snapshot as snapshot_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+    from datetime import datetime
+
+    from readmit.log.log import Log
+    from readmit.records.acts.draft import Draft
+    from readmit.records.acts.event import Checkpoint
+    from readmit.records.decisions import Request
+    from readmit.records.identity import Identity
+    from readmit.records.policy import Policy
+    from readmit.records.snapshot import Held, Snapshot
+    from readmit.rules.cycle import Examined
+    from readmit.sources.prober import Prober, ProbeResult
+    from readmit.writing.source_capture import Probing
+
+logger = logging.getLogger("readmit")
+
+PER_EVENT = 2_000
+"""Most results in one event."""
+LONGEST_WHY = 500
+# What a look or a verdict can still change. Out for another reason, an item stays out, whatever its source says.
+_OPEN = frozenset(
+    {
+        Reason.SOURCE_CHANGED,
+        Reason.SOURCE_UNCONFIRMED,
+        Reason.SOURCE_UNSEEN,
+        Reason.SUSPECTED,
+        Reason.PREMISE_CHANGED,
+        Reason.SLOT_CONTESTED,
+    }
+)
+_FIT = frozenset({State.ADMITTED, State.NOT_NEEDED, State.WITHHELD})
+
+
+class DueSource(NamedTuple):
+    """A piece of evidence whose source is due, with what the last look found."""
+
+    evidence: str
+    source: Source
+    body: bytes
+
+
+class WrittenLooks(NamedTuple):
+    """Looks that were written down in one commit."""
+
+    looked: Looked
+    at: datetime
+    before: int
+    """Where the log ended before them."""
+    epochs: Mapping[str, int]
+    """The event of each piece of evidence that is unchanged."""
+    last: int
+
+
+class LookBefore(NamedTuple):
+    """What a look before a return has come to."""
+
+    written: WrittenLooks | None = None
+    """None if everything that was found is on record already."""
+    examined: Examined | None = None
+    """What the gates said before the look, if they were asked."""
+
+
+def look_for(
+    workspace: Probing, departed: Checkpoint, identity: Identity, *, purpose: str | None, again: bool = True
+) -> Looked | None:
+    """Look at the sources behind a return that is not decided yet. Returns what was written down; none if nothing."""
+    log, policy = workspace.log, workspace.policy
+    with log.reading():
+        seen = snapshot_of(log, departed, identity, epoch=log.head, purpose=purpose, now=workspace.moment())
+    written = _look(workspace, seen, policy, workspace.moment(), again=again).written
+    return None if written is None else written.looked
+
+
+def look_before(workspace: Probing, request: Request, snapshot: Snapshot) -> LookBefore:
+    """Look at the sources behind a return that are due."""
+    if not snapshot.sources or unfit(request, snapshot) is not None:
+        return LookBefore()
+    return _look(workspace, snapshot, request.policy, request.moment, again=True)
+
+
+def _look(workspace: Probing, snapshot: Snapshot, policy: Policy, at: datetime, *, again: bool) -> LookBefore:
+    wanted = {
+        name
+        for name, source in snapshot.sources.items()
+        if is_due(source, at, policy.looks) or (again and source.finding is Finding.UNSEEN)
+    }
+    if not wanted:
+        return LookBefore()
+    # Whatever is too old is about to be seen, and does not count against an item here.
+    is_old = any(is_stale(snapshot.sources[name], at, policy.looks) for name in wanted)
+    try:
+        examined = examine(replace(snapshot, fresh_at=None) if is_old else snapshot, policy)
+    except Exception:
+        # Nothing is looked at for a return that will be refused for the same.
+        logger.exception("the gates failed before a look")
+        return LookBefore()
+    sources = due(wanted, examined, policy)
+    return LookBefore(run(workspace, sources) if sources else None, None if is_old else examined)
+
+
+def with_looks(log: Log, snapshot: Snapshot, epoch: int, written: WrittenLooks, request: Request) -> Snapshot | None:
+    """A snapshot of an epoch after these looks and nothing else, not read again; none if more may have changed."""
+    alone = written.before == epoch and request.epoch == written.last
+    if not alone or written.looked.found or log.milestones(EventKind.VOID, until=request.epoch):
+        return None
+    sources = dict(snapshot.sources)
+    for name, look in written.epochs.items():
+        source = sources[name]
+        if source.finding is not Finding.UNCHANGED:
+            return None
+        sources[name] = Source(source.probe, written.at, look, since=look)
+    return replace(snapshot, sources=sources, now=request.moment, fresh_at=request.moment)
+
+
+def due(wanted: set[str], examined: Examined, policy: Policy) -> list[DueSource]:
+    """Of the evidence whose source is to be looked at, what counts: the critical first, then the newest."""
+    snapshot = examined.snapshot
+    known = {**snapshot.background.held, **snapshot.state.held}
+    rejected = examined.gated.rejected.values()
+    closed = {one.item for one in rejected if one.state not in _FIT and not _OPEN.issuperset(one.reasons)}
+    resting = wanted.intersection(_evidence(_resting(snapshot, known, closed), known))
+    critical = set(_evidence(needed(known, critical_dependencies(snapshot)), known))
+    writers = frozenset(policy.writers)
+    found = [
+        DueSource(name, snapshot.sources[name], sighting.body)
+        for name in resting
+        if (sighting := snapshot.evidence[name]).intact and (not writers or sighting.by in writers)
+    ]
+    return sorted(found, key=lambda one: (one.evidence not in critical, -snapshot.evidence[one.evidence].epoch))
+
+
+def _resting(snapshot: Snapshot, known: Mapping[str, Held], closed: AbstractSet[str]) -> set[str]:
+    """Visible items that stand, or could if their sources still say what they said; with all premises."""
+    ahead = [
+        name
+        for name, held in snapshot.state.held.items()
+        if name not in closed and not isinstance(held.item, Obligation)
+    ]
+    found: set[str] = set()
+    while ahead:
+        name = ahead.pop()
+        if name in known and name not in found:
+            found.add(name)
+            ahead += known[name].item.depends_on
+    return found
+
+
+def _evidence(names: Iterable[str], known: Mapping[str, Held]) -> Iterator[str]:
+    return (receipt.evidence for name in names for receipt in known[name].item.receipts)
+
+
+def run(workspace: Probing, sources: Sequence[DueSource]) -> WrittenLooks | None:
+    """Look at sources and write down what was found, unless it is on record. Beyond the policy's count is unseen."""
+    policy = workspace.policy
+    most = policy.looks.count
+    given, beyond = sources[:most], sources[most:]
+    asked = _asked(given, partial(workspace.eyes.under, policy.looks))
+    results = [_checked(one, result) for one, result in zip(given, asked, strict=True)]
+    unseen = f"beyond the {most} sources that the policy looks at for a return (looks.count)"
+    unchanged: list[str] = []
+    found: list[LookResult] = []
+    at, texts = workspace.moment(), []
+    for one, result in zip(sources, [*results, *(_unseen(one, unseen) for one in beyond)], strict=True):
+        seen, text = _result(one, result, at)
+        if _repeats(seen, one.source) and is_kept(one.source, at, policy.looks):
+            continue
+        if seen is None:
+            unchanged.append(one.evidence)
+        else:
+            found.append(seen)
+        texts += [] if text is None else [text]
+    if not unchanged and not found:
+        return None
+    return _written(workspace.log, Looked(unchanged=tuple(unchanged), found=tuple(found)), texts, at)
+
+
+def _written(log: Log, looked: Looked, texts: Sequence[Draft], at: datetime) -> WrittenLooks:
+    epochs: dict[str, int] = {}
+    with log.atomic():
+        before = log.head
+        if texts:
+            log.append(texts, now=at)
+        for part in _parts(looked.unchanged, looked.found):
+            # A look is never an act of its own: each one is new.
+            name = digest((log.head, [*part.evidence][:1]))[:32]
+            (epoch,) = log.append([draft(EventKind.LOOK, part, id=name, by=AUTHOR, at=at)], now=at)
+            epochs |= dict.fromkeys(part.unchanged, epoch)
+        return WrittenLooks(looked, at, before, epochs, log.head)
+
+
+def _asked(given: Sequence[DueSource], prober: Callable[[], Prober]) -> list[ProbeResult]:
+    from readmit.sources.prober import ProbeResult
+
+    try:
+        results = list(prober().look([one.source.probe for one in given]))
+        if len(results) == len(given):
+            return results
+        why = f"the prober gave {len(results)} results for {len(given)} sources"
+    except Exception as error:
+        logger.exception("sources could not be looked at")
+        why = f"{type(error).__name__}: {error}" if isinstance(error, ReadmitError) else type(error).__name__
+    return [ProbeResult(Finding.UNSEEN, one.source.probe, why=why) for one in given]
+
+
+def _checked(one: DueSource, result: ProbeResult) -> ProbeResult:
+    """A result that fits its probe; unseen otherwise: the text that was hashed is the text that is kept."""
+    given = one.source.probe
+    if result.outcome in (Finding.CHANGED, Finding.MOVED):
+        fits = type(result.probe) is type(given) and result.probe.lifetime == given.lifetime
+        if result.outcome is Finding.CHANGED:
+            fits = fits and result.probe.digest == digest_of(result.text.encode("utf-8", "surrogatepass"))
+        else:
+            fits = fits and result.probe.digest == given.digest
+        if not fits:
+            return _unseen(one, "the prober's answer does not fit what it was asked")
+    return result
+
+
+def _unseen(one: DueSource, why: str) -> ProbeResult:
+    from readmit.sources.prober import ProbeResult
+
+    return ProbeResult(Finding.UNSEEN, one.source.probe, why=why)
+
+
+def _result(one: DueSource, result: ProbeResult, at: datetime) -> tuple[LookResult | None, Draft | None]:
+    """A result as it is written, none if nothing changed; and what is there now, if it is new, as an observation."""
+    source, finding = one.source, result.outcome
+    if finding is source.finding is Finding.UNCHANGED:
+        return None, None
+    observed = msgspec.json.decode(one.body, type=Evidence)
+    if finding is Finding.UNCHANGED and source.probe != observed.probe:
+        # It is where it was last, but not where it was observed.
+        finding = Finding.MOVED
+    if finding is Finding.UNCHANGED:
+        return None, None
+    probe = result.probe if finding is Finding.MOVED else source.probe if source.probe != observed.probe else None
+    seen = LookResult(evidence=one.evidence, finding=finding, probe=probe, why=result.why[:LONGEST_WHY])
+    if finding is not Finding.CHANGED:
+        return _since(seen, source), None
+    return _changed(seen, one, result, observed, at)
+
+
+def _changed(
+    seen: LookResult, one: DueSource, result: ProbeResult, observed: Evidence, at: datetime
+) -> tuple[LookResult, Draft | None]:
+    seen, source = replace(seen, digest=result.probe.digest), one.source
+    if (source.finding, source.digest) == (Finding.CHANGED, seen.digest):
+        return _since(replace(seen, now=source.now or None, why=source.why), source), None
+    if not 1 <= len(result.text) <= LONGEST_TEXT:
+        return replace(seen, why=f"its {len(result.text):,} characters cannot be kept as evidence"), None
+    now = Evidence(
+        text=result.text,
+        by=AUTHOR,
+        at=at,
+        scope=observed.scope,
+        source=observed.source,
+        probe=result.probe,
+        named_by=observed.writer,
+    )
+    try:
+        entry = draft(EventKind.OBSERVE, now, id=None, by=AUTHOR, at=at)
+    except RecordError as error:
+        return replace(seen, why=f"it cannot be kept as evidence: {error}"[:LONGEST_WHY]), None
+    return replace(seen, now=entry.digest), entry
+
+
+def _since(seen: LookResult, source: Source) -> LookResult:
+    """A result that repeats the last one begins where that one began."""
+    same = (source.finding, source.now, source.digest) == (seen.finding, seen.now or "", seen.digest or "")
+    return replace(seen, since=source.epoch) if same and source.since else seen
+
+
+def _repeats(seen: LookResult | None, source: Source) -> bool:
+    """Whether a look found what the last one on record found."""
+    if seen is None:
+        return source.finding is Finding.UNCHANGED
+    same = (seen.finding, seen.now or "", seen.digest or "", seen.why)
+    return same == (source.finding, source.now, source.digest, source.why) and seen.probe in (None, source.probe)
+
+
+def _parts(unchanged: Sequence[str], found: Sequence[LookResult]) -> Iterator[Looked]:
+    for start in range(0, len(unchanged), PER_EVENT):
+        yield Looked(unchanged=tuple(unchanged[start : start + PER_EVENT]))
+    for start in range(0, len(found), PER_EVENT):
+        yield Looked(found=tuple(found[start : start + PER_EVENT]))

@@ -1,0 +1,263 @@
+"""Hand a view over, after checking everything again at that moment.
+
+The recheck and the mark "exposed" are one transaction: an event between issue and exposure is either seen by the
+recheck or comes after the exposure. A delivery can get lost after that transaction, so the workload may ask again until
+it acknowledges, writes or departs. Each delivery has its own audit row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from readmit.records.acts.deliveries import Acknowledge, Exposed
+from readmit.records.acts.draft import draft
+from readmit.records.acts.event import EventKind
+from readmit.records.base import Time
+from readmit.records.canonical import canonical, decode, digest_of
+from readmit.records.decisions import Decision, Envelope, Returned, ReturnView
+from readmit.records.error_types import ExposureError, RecordError, SealError, TamperedError, UnknownError
+from readmit.records.evidence import Experience
+from readmit.records.identity import Identity
+from readmit.records.items import Item
+from readmit.records.policy import Policy
+from readmit.records.reasons import Reason
+from readmit.returning.carry_out import logger
+from readmit.rules.capture.moment import later
+from readmit.rules.cover.newest_first import newest_supporters
+from readmit.rules.cycle import examine
+from readmit.rules.readmission import render
+from readmit.rules.readmission.recheck import recheck
+from readmit.rules.readmission.retract import out
+from readmit.rules.readmission.view import contents, withdrawn
+from readmit.state.absence import received
+from readmit.state.examination import examination
+from readmit.state.load import current
+from readmit.state.log_moment import lagging
+from readmit.state.roles import role_of
+from readmit.trust.statement import open_view
+from readmit.trust.trusted_keys import trusted
+
+if TYPE_CHECKING:
+    from readmit.log.log import Log
+    from readmit.records.acts.event import Event
+    from readmit.records.decisions import Examination
+    from readmit.records.snapshot import Snapshot
+
+
+class Bundle(msgspec.Struct, frozen=True):
+    """What the agent receives: the view, its items and its readmitted experiences."""
+
+    view: ReturnView
+    envelope: Envelope
+    items: tuple[Item, ...]
+    experiences: tuple[Experience, ...]
+    withdrawn: tuple[Item, ...] = ()
+    """What the agent held and no longer holds, if the policy hands over the texts of that."""
+
+    def __repr__(self) -> str:
+        # Without the texts: what is handed over is for the agent, not for a log file.
+        held = ", ".join(item.id for item in self.items) or "nothing"
+        return f"<Bundle of return {self.view.return_id}: {held}; {len(self.experiences)} experiences>"
+
+    def markdown(self) -> str:
+        """For a prompt."""
+        return render.markdown(self.view, self.items, self.experiences, self.withdrawn)
+
+    def json(self) -> str:
+        """For a program."""
+        return render.json_bundle(self.view, self.items, self.experiences, self.withdrawn)
+
+
+class Asker(msgspec.Struct, frozen=True):
+    """The workload that asks for a view, the policy in force, and the moment by its clock."""
+
+    identity: Identity
+    instance: str
+    """The hash of its secret, as ``instance_of`` makes it."""
+    policy: Policy
+    now: Time
+    handed_over: Callable[[], int] = lambda: 0
+    """The epoch of the last exposure. Called only if there is something to hand over."""
+
+
+def instance_of(secret: object) -> str:
+    """The hash of a workload's secret for requests, views and the log, so that a reader cannot impersonate it."""
+    if not isinstance(secret, str):
+        raise RecordError("secret: it is not a text; give the secret of the return")
+    return digest_of(secret.encode(errors="replace"))
+
+
+class _Answer(NamedTuple):
+    """Either the bundle, or the checks that failed and what to do."""
+
+    failed: tuple[Reason, ...] = ()
+    bundle: Bundle | None = None
+    advice: str = "Return again to get a new decision"
+
+
+OLDER = (
+    "This store ends before the last exposure: an older copy was put back. Put a newer one back, or accept the loss: "
+    "`readmit restore --help` says how"
+)
+
+
+def expose(log: Log, return_id: str, ask: Callable[[], Asker]) -> Bundle:
+    """Check a view again and hand it over, or raise ``ExposureError``. Either way the audit has a row.
+
+    ``ask`` is called once the transaction is open: waiting for other writers takes time, and they may change
+    the policy. The log has one event, however often the view is handed over.
+    """
+    with log.atomic():
+        asker = ask()
+        before = log.named(EventKind.EXPOSE, return_id)
+        failed, bundle, advice = _answer(log, return_of(log, return_id), asker, before)
+        again = bundle is not None and before is not None
+        entry = Exposed(
+            return_id=return_id, instance=asker.instance, agent=asker.identity.agent, refused=tuple(failed), again=again
+        )
+        log.audit.append(return_id, [("refusal" if failed else "exposure", "", canonical(entry))])
+        if not failed and not again:
+            marked = draft(EventKind.EXPOSE, entry, id=return_id, by=asker.identity.principal, at=asker.now)
+            log.append([marked], now=asker.now)
+    if bundle is None:
+        raise ExposureError(f"view {return_id} was not exposed: {', '.join(failed)}. {advice}", failed)
+    return bundle
+
+
+def acknowledge(log: Log, return_id: str, ask: Callable[[], Asker]) -> None:
+    """Record that a view has arrived at its workload. Repeating it changes nothing."""
+    with log.atomic():
+        asker = ask()
+        issued = issued_to(return_of(log, return_id), asker)
+        if issued and log.named(EventKind.EXPOSE, return_id) is None:
+            raise UnknownError(f"return {return_id!r} was not handed over: expose it first")
+        if issued and log.named(EventKind.ACKNOWLEDGE, return_id) is not None:
+            return
+        if issued:
+            entry = Acknowledge(return_id=return_id, instance=asker.instance)
+            log.audit.append(return_id, [("acknowledgement", "", canonical(entry))])
+            marked = draft(EventKind.ACKNOWLEDGE, entry, id=return_id, by=asker.identity.principal, at=asker.now)
+            log.append([marked], now=asker.now)
+        else:
+            refused = Exposed(
+                return_id=return_id,
+                instance=asker.instance,
+                agent=asker.identity.agent,
+                refused=(Reason.BINDING_MISMATCH,),
+            )
+            log.audit.append(return_id, [("refusal", "", canonical(refused))])
+    if not issued:
+        raise ExposureError(
+            f"view {return_id} was issued to another workload: acknowledge it with the secret of its own return",
+            (Reason.BINDING_MISMATCH,),
+        )
+
+
+def return_of(log: Log, return_id: str) -> Event:
+    """The return with this id."""
+    event = log.named(EventKind.RETURN, return_id)
+    if event is None or not isinstance(event.payload, Returned):
+        raise UnknownError(f"no return {return_id!r} in workspace {log.workspace!r}")
+    return event
+
+
+def issued_to(event: Event, asker: Asker) -> bool:
+    """Whether a workload is the one that a return was decided for."""
+    assert isinstance(event.payload, Returned)  # noqa: S101 - return_of has seen to it
+    request = event.payload.request
+    return (request.identity, request.instance) == (asker.identity, asker.instance)
+
+
+def _answer(log: Log, event: Event, asker: Asker, before: Event | None) -> _Answer:
+    assert isinstance(event.payload, Returned)  # noqa: S101 - return_of has seen to it
+    request = event.payload.request
+    stored = log.audit.decision(request.return_id)
+    if stored is None:
+        raise UnknownError(f"no decision is filed for return {request.return_id!r}")
+    admitted = event.payload.kind == "admitted"
+    if digest_of(stored.body) != event.payload.decision or (admitted and stored.envelope is None):
+        return _Answer((Reason.LOG_ALTERED,), advice="The decision that is filed is not the one in the log")
+    if not admitted or stored.envelope is None:
+        return _without_view(event, asker, decode(stored.body, Decision, what="decision"))
+    learnt = log.learnt
+    if advice := lagging(log, asker.now, asker.policy):
+        return _Answer((Reason.CLOCK_SKEW,), advice=advice)
+    moment = later(asker.now, learnt)
+    try:
+        envelope = decode(stored.envelope, Envelope, what="envelope")
+        view = open_view(envelope, trusted(log.milestones(EventKind.KEY), moment))
+    except (RecordError, SealError):
+        return _Answer((Reason.SIGNATURE_INVALID,))
+    try:
+        # The requesting identity is judged, not the one the view was issued to.
+        state = current(log, request, moment, identity=asker.identity)
+        failed, items, experiences = _judge(log, event, before, view=view, asker=asker, state=state)
+        if failed:
+            return _Answer(failed, advice=OLDER) if Reason.EPOCH_AHEAD in failed else _Answer(failed)
+        retracted = withdrawn(view.retractions, items)
+        return _Answer((), Bundle(view, envelope, *contents(view, items, experiences), retracted))
+    except TamperedError as error:
+        return _Answer((Reason.LOG_ALTERED,), advice=str(error))
+    except Exception:  # noqa: BLE001 - whatever failed, the agent gets nothing and the audit gets a row
+        logger.exception("exposure of %s failed", request.return_id)
+        return _Answer((Reason.INTERNAL_ERROR,))
+
+
+def _without_view(event: Event, asker: Asker, decision: Decision) -> _Answer:
+    """A return that was not admitted has nothing to hand over. Only its own workload learns why."""
+    if not issued_to(event, asker):
+        return _Answer((Reason.BINDING_MISMATCH,))
+    if decision.kind == "reset":
+        return _Answer(decision.reasons, advice="The return was reset: there is no view, and its bank is empty")
+    lacking = f"; missing: {', '.join(decision.missing)}" if decision.missing else ""
+    alone = "" if decision.retracting is None else ", or hand over what no longer holds: expose_retractions()"
+    advice = f"The return was blocked: there is no view{lacking}. Return again later{alone}"
+    return _Answer(decision.reasons, advice=advice)
+
+
+def _judge(
+    log: Log, event: Event, before: Event | None, *, view: ReturnView, asker: Asker, state: Snapshot
+) -> tuple[tuple[Reason, ...], list[Item], list[Experience]]:
+    if not state.intact:
+        return (Reason.CHECKPOINT_ALTERED,), [], []
+    examined = examine(state, asker.policy)
+    held = state.state.held
+    names = (*(one.id for one in view.items), *(one.id for one in view.retractions.listed))
+    items = [held[name].item for name in names if name in held]
+    bank = [one.payload for one in state.state.bank if isinstance(one.payload, Experience)]
+    if role_of(log, state.checkpoint, asker.identity) != asker.identity.role:
+        # It was reassigned since.
+        return (Reason.BINDING_MISMATCH,), [], []
+    latest = log.latest(EventKind.RETURN, view.identity.agent)
+    departure = log.latest(EventKind.DEPART, view.identity.agent)
+    failed = recheck(
+        view,
+        return_id=event.name,
+        identity=asker.identity,
+        instance=asker.instance,
+        now=asker.now,
+        # A log that ends before the last exposure was restored from an older state.
+        head=log.head if log.head >= asker.handed_over() else 0,
+        consumed=before is not None and received(log, before),
+        newest_return="" if latest is None else latest.name,
+        departed_again=departure is not None and departure.epoch > event.epoch,
+        eligible=examined.gated.eligible,
+        duties=examined.duties,
+        items=items,
+        experiences=bank,
+        out=out(state, examined.gated),
+        policy=asker.policy,
+        newest=newest_supporters(examined.snapshot, examined.gated, examined.duties.obligations, asker.policy),
+        examination=_examined(log, state, asker.policy),
+    )
+    return failed, items, bank
+
+
+def _examined(log: Log, state: Snapshot, policy: Policy) -> Examination | None:
+    """The current examination for implicit changes. Read only if it matters."""
+    if policy.examination == "optional":
+        return None
+    return examination(log, state.checkpoint, state.identity, purpose=state.purpose, epoch=log.head, policy=policy)

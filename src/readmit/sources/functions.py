@@ -1,0 +1,63 @@
+"""Looks through Python functions that the program registered by name."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from readmit.records.base import shown
+from readmit.records.error_types import GoneError, ProbeError
+from readmit.records.probes import CallableProbe
+from readmit.sources.look import captured, compared, within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from readmit.sources.look import LookDeadline
+    from readmit.sources.prober import Captured, LookLimits, ProbeResult
+
+
+class Calls:
+    """The registered functions. They answer a text, a value that JSON can hold, or None for nothing there."""
+
+    def __init__(self, limits: LookLimits, known: Mapping[str, Callable[..., Any]]) -> None:
+        self._limits = limits
+        self._known = known
+        self._running: set[str] = set()
+        self._lock = threading.Lock()
+
+    def look(self, probe: CallableProbe, deadline: LookDeadline) -> ProbeResult:
+        return compared(probe, self._answer(probe.name, probe.arguments, deadline))
+
+    def capture(self, name: str, arguments: Sequence[Any], deadline: LookDeadline, *, lifetime: int) -> Captured:
+        fields = {"name": name, "arguments": tuple(arguments), "lifetime": lifetime}
+        return captured(CallableProbe, fields, lambda: self._answer(name, arguments, deadline))
+
+    def _answer(self, name: str, arguments: Sequence[Any], deadline: LookDeadline) -> bytes:
+        call = self._known.get(name)
+        if call is None:
+            raise ProbeError(f"name: the prober knows no function {shown(name)}; add it to callables")
+        with self._lock:
+            # A function that hangs keeps its thread; it is not called again until that one ends.
+            if name in self._running:
+                raise ProbeError(f"an earlier call of {name} has not ended")
+            self._running.add(name)
+
+        def answer() -> Any:
+            try:
+                return call(*arguments)
+            finally:
+                self._running.discard(name)
+
+        value = within(deadline, answer, name=name)
+        if value is None:
+            raise GoneError(f"{name} answers None")
+        try:
+            data = value.encode() if isinstance(value, str) else msgspec.json.encode(value, order="sorted")
+        except (TypeError, ValueError):
+            raise ProbeError(f"{name} answers a {type(value).__name__}; answer a text") from None
+        if len(data) > self._limits.bytes:
+            raise ProbeError(f"it has {len(data)} bytes; the limit is {self._limits.bytes}")
+        return data

@@ -1,0 +1,113 @@
+"""Sources that can be looked at again, read from the log: where each is, and what the last look found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from readmit.records.acts.event import EventKind
+from readmit.records.acts.looks import Looked, LookResult
+from readmit.records.error_types import TamperedError
+from readmit.records.evidence import Evidence
+from readmit.records.probes import Finding, place_of
+from readmit.records.snapshot import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from readmit.log.log import Log
+    from readmit.records.acts.event import Event
+    from readmit.records.items import Item
+    from readmit.records.snapshot import Sighting
+
+# In canonical bytes a quote within a text is escaped, so this is the field.
+_PROBED = b',"probe":{'
+LONGEST_SHOWN = 200
+_decode = msgspec.json.Decoder(Evidence).decode
+
+
+def add_sources(log: Log, evidence: dict[str, Sighting], *, until: int) -> dict[str, Source]:
+    """The sources of some evidence, as of an epoch. Adds to it what a look found in their place.
+
+    Evidence that readmit read where somebody had named the place counts as that principal's.
+    """
+    sources: dict[str, Source] = {}
+    fresh: Iterable[str] = list(evidence)
+    while probed := {name: _decode(evidence[name].body) for name in fresh if _PROBED in evidence[name].body}:
+        for name, one in probed.items():
+            if one.writer != evidence[name].by:
+                evidence[name] = replace(evidence[name], by=one.writer)
+        sources |= _sources(log, probed, evidence, until)
+        fresh = {sources[name].now for name in probed} - evidence.keys() - {""}
+        for name in fresh:
+            evidence |= cited(log, name)
+    return sources
+
+
+def cited(log: Log, digest: str) -> dict[str, Sighting]:
+    """An observation that an event names. It was there when the event was accepted."""
+    found = log.sighting(digest)
+    if digest not in found:
+        raise TamperedError(f"observation {digest!r} is cited in the log, but not found: an index row was hidden")
+    return found
+
+
+def sources_in_words(log: Log, item: Item, *, until: int) -> Iterator[str]:
+    """Where the evidence of an item was read, when that was last looked at, and what was found; a sentence each."""
+    with log.reading():
+        evidence: dict[str, Sighting] = {}
+        for receipt in item.receipts:
+            evidence |= log.sighting(receipt.evidence)
+        own = list(evidence)
+        sources = add_sources(log, evidence, until=until)
+    for name in own:
+        if name in sources:
+            one = sources[name]
+            seen = f"{one.seen:%Y-%m-%d %H:%M:%S} UTC"
+            found = f"looked at on {seen}, {one.finding}" if one.since else f"read on {seen}, and not looked at since"
+            yield f"Source {place_of(one.probe)}: {found}.{_both(evidence, name, one.now)}"
+
+
+def _both(evidence: Mapping[str, Sighting], old: str, new: str) -> str:
+    """What a source said and what it says now, if that was kept."""
+    if new not in evidence:
+        return ""
+    before, now = (_shortened(evidence[name].text) for name in (old, new))
+    return f" It said “{before}”, and says “{now}” now."
+
+
+def _shortened(text: str) -> str:
+    """The beginning of a long text."""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
+
+
+def _sources(
+    log: Log, probed: Mapping[str, Evidence], evidence: Mapping[str, Sighting], until: int
+) -> dict[str, Source]:
+    looks = log.latest_of(EventKind.LOOK, probed, until=until)
+    results = {event.epoch: _results(event) for event in {one.epoch: one for one in looks.values()}.values()}
+    found: dict[str, Source] = {}
+    for name, one in probed.items():
+        assert one.probe is not None  # noqa: S101 - its bytes say so
+        if name not in looks:
+            found[name] = Source(one.probe, evidence[name].said, evidence[name].epoch)
+            continue
+        look = looks[name]
+        result = results[look.epoch].get(name) or LookResult(evidence=name, finding=Finding.UNCHANGED)
+        found[name] = Source(
+            result.probe or one.probe,
+            look.at,
+            result.since or look.epoch,
+            result.finding,
+            result.now or "",
+            result.digest or "",
+            result.why,
+            look.epoch,
+        )
+    return found
+
+
+def _results(event: Event) -> dict[str, LookResult]:
+    return {one.evidence: one for one in event.payload.found} if isinstance(event.payload, Looked) else {}

@@ -1,0 +1,376 @@
+"""A memory store in a workspace: operators form and bind records, returned agents get handles.
+
+    memory = Memory.open(trip, "scopedmem")
+    memory.form("Sunrise Hotel is booked", sources=[h0], by="A2")
+    ...
+    handle = memory.returned(planner.come_back().expose())
+    handle.search("where do we sleep?")
+
+The handle is built from an exposed bundle and admits memories of the bundle's items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Self
+
+import msgspec
+
+from readmit.backends.admission import Ground, Standing, gone, items_of, standing, unaltered
+from readmit.backends.bound_writes import BoundBackend, bindings, conservative
+from readmit.backends.handle import Gate, ReturnedMemory
+from readmit.backends.open_backend import open_backend
+from readmit.backends.port import Banked, Mending
+from readmit.diagnosis.history import dispositions, explain, recorded
+from readmit.log.ledger import TEAM
+from readmit.records.acts.deliveries import Exposed
+from readmit.records.acts.event import Close, EventKind, Overrule
+from readmit.records.arguments import explained
+from readmit.records.base import Count, Digest, Id, Name, Record, listed, nfc, require_digest, require_flag, shown
+from readmit.records.canonical import canonical, digest
+from readmit.records.decisions import Returned, ReturnView
+from readmit.records.error_types import BackendError, NotAllowedError, QuarantineError, RecordError, UnknownError
+from readmit.rules.capture.moment import later
+from readmit.rules.cycle import examine
+from readmit.rules.readmission.view import contents
+from readmit.state.absence import tenure
+from readmit.state.load import current
+from readmit.state.log_moment import lagging
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from readmit.backends.bound_writes import Archived
+    from readmit.backends.handle import OpenedMemory
+    from readmit.backends.port import MemoryBackend, Stored
+    from readmit.log.ledger import Binding
+    from readmit.log.log import Log
+    from readmit.models.protocols import Embedder, Model
+    from readmit.records.acts.event import Event
+    from readmit.records.reasons import Reason
+    from readmit.records.snapshot import Snapshot
+    from readmit.returning.expose import Bundle
+    from readmit.workspace.workspace import Workspace
+
+
+class MemoryOpened(Record, kw_only=True):
+    """Audit entry: which native records a returned agent could read from here on."""
+
+    backend: Name
+    instance: Id
+    records: Count
+    withheld: Count
+    digest: Digest
+    """The digest over the readable records and their texts, in order of their ids."""
+
+
+class Adoption(msgspec.Struct, frozen=True):
+    """The result of adopting: bound and unproven records."""
+
+    bound: tuple[str, ...]
+    """Records that now have sources, conservatively: they rest on the adopter's claim."""
+    unproven: tuple[str, ...]
+    """Records without a source. They stay out of every view."""
+    gone: tuple[str, ...] = ()
+    """Bound records that the store no longer holds: deleted or merged there, or expired."""
+    altered: tuple[str, ...] = ()
+    """Bound records whose text is another one now. They stay out of every view until they are claimed again."""
+
+
+@explained
+class Memory:
+    """One memory store in one workspace. For the operator: every method sees everything."""
+
+    def __init__(self, workspace: Workspace, backend: MemoryBackend) -> None:
+        if backend.workspace != workspace.name:
+            raise BackendError(
+                f"{backend.name} serves workspace {backend.workspace!r}, not {workspace.name!r}; open it for this one"
+            )
+        self._workspace = workspace
+        self._bound = BoundBackend(backend, workspace.log.sources)
+
+    @classmethod
+    def open(
+        cls, workspace: Workspace, spec: str, *, embedder: Embedder | None = None, model: Model | None = None
+    ) -> Self:
+        """Open the memory store that a line names, as ``scopedmem``, ``mem0:FOLDER`` or ``memobase:URL``.
+
+        Installed packages may register further kinds. ``embedder`` ranks, where a store does not do so itself;
+        ``model`` forms memories.
+        """
+        return cls(workspace, open_backend(spec, workspace.log, embedder=embedder, model=model))
+
+    def __repr__(self) -> str:
+        return f"<Memory {self.backend.name!r} of workspace {self._workspace.name!r}>"
+
+    @property
+    def backend(self) -> MemoryBackend:
+        """The store itself."""
+        return self._bound.backend
+
+    def form(
+        self,
+        text: str,
+        *,
+        by: str,
+        sources: Sequence[str] = (),
+        evidence: Sequence[str] = (),
+        owner: str = TEAM,
+        verbatim: bool = False,
+    ) -> tuple[str, ...]:
+        """Form memories from a text that comes from items (``sources``) or from observations (``evidence``).
+
+        Exact binding needs one source per call. Returns the ids of the records.
+        """
+        by, owner = self._allowed(by), nfc(owner)
+        return self._bound.form(text, bindings(sources, evidence), by=by, owner=owner, verbatim=verbatim)
+
+    def observe(self, evidence: str, *, by: str, owner: str = TEAM, verbatim: bool = False) -> tuple[str, ...]:
+        """Form memories from an observation of the log, bound to it."""
+        event = self._workspace.log.evidence(require_digest("evidence", evidence))
+        text = event.payload.text  # type: ignore[attr-defined]  # filed under its digest: it is evidence
+        return self._bound.form(
+            text,
+            bindings(evidence=[evidence]),
+            by=self._workspace.writer.author(by),
+            owner=nfc(owner),
+            verbatim=verbatim,
+        )
+
+    def update(
+        self, record: str, text: str, *, by: str, sources: Sequence[str] = (), evidence: Sequence[str] = ()
+    ) -> tuple[str, ...]:
+        """Replace a record's text. Name every source that the new text still reveals."""
+        by = self._allowed(by)
+        return self._bound.update(record, text, bindings(sources, evidence), by=by)
+
+    def delete(self, record: str) -> None:
+        """Remove a record and what is known about its sources."""
+        self._bound.delete(record)
+
+    def adopt(self, claims: Mapping[str, Sequence[str]], *, by: str, gone: bool = False) -> Adoption:
+        """Bind existing records of the store by claims: record → items it may come from.
+
+        A claim is not proof, so the binding is conservative; it holds for the text that the record has now. Records
+        without a claim, bound ones whose text changed and bound ones that are gone are reported. With ``gone``, it is
+        accepted that they are gone: what is known of their sources is dropped.
+        """
+        by, forget = self._allowed(by), require_flag("gone", gone)
+        if not isinstance(claims, Mapping):
+            raise RecordError(f"claims: {shown(claims)} is not a mapping of records to lists of items")
+        ledger, name = self._bound.ledger, self.backend.name
+        with self._bound.alone():
+            lost = tuple(self.backend.lost()) if forget and isinstance(self.backend, Banked) else ()
+            if lost:
+                ledger.write(name, (), drop=lost)
+            held = {record.id: record for record in self.backend.records()}
+            strangers = sorted(set(claims) - set(held))
+            if strangers:
+                raise UnknownError(
+                    f"claims: {self.backend.name} has no record {strangers[0]!r}; list them with records()"
+                )
+            bound = [(held[name], tuple(map(conservative, bindings(items)))) for name, items in claims.items() if items]
+            self._bound.bind(bound, by=by)
+            known = ledger.entries(name)
+            missing = tuple(one for one in known if one not in held)
+            if missing and forget:
+                ledger.write(name, (), drop=missing)
+        return Adoption(
+            bound=tuple(record.id for record, _ in bound),
+            unproven=tuple(one for one in held if one not in known),
+            gone=(*lost, *missing),
+            altered=tuple(
+                one.id for one in held.values() if one.id in known and not unaltered(known[one.id], one.text)
+            ),
+        )
+
+    def mend(self, owners: Sequence[str] = ()) -> tuple[str, ...]:
+        """Mend what a call that did not end left behind in the store, and say what was done. Most stores leave nothing.
+
+        For Memobase: chats whose flush died with the server, which keep their bank from being written, are deleted.
+        ``owners`` have private banks of which nothing is bound yet.
+        """
+        if not isinstance(self.backend, Mending):
+            return ()
+        with self._bound.alone():
+            return tuple(self.backend.mend([nfc(one) for one in listed("owners", owners)]))
+
+    def records(self) -> Iterator[tuple[Stored, tuple[Binding, ...]]]:
+        """Every record of the store, with its sources."""
+        entries = self._bound.ledger.entries(self.backend.name)
+        for record in self.backend.records():
+            yield record, entries[record.id].bindings if record.id in entries else ()
+
+    def export(self) -> Iterator[Archived]:
+        """Every record with its ledger entry, for ``load``."""
+        return self._bound.export()
+
+    def load(self, archive: Sequence[Archived]) -> tuple[str, ...]:
+        """Import exported records without forming them again."""
+        return self._bound.load(archive)
+
+    def review(self, return_id: str) -> tuple[Standing, ...]:
+        """The records of this store that an admitted return admits and withholds, and why. For the operator."""
+        log = self._workspace.log
+        returned, decision = recorded(log, return_id)
+        admitted = frozenset(one.id for one in decision.view.items) if decision.view is not None else frozenset()
+        why: dict[str, tuple[Reason, ...]] = {one.item: one.reasons for one in dispositions(log, return_id)}
+        for item in self._named() - why.keys():
+            # Invisible items were not candidates, so their reason is computed now.
+            try:
+                why[item] = explain(log, return_id, item).disposition.reasons
+            except UnknownError:
+                continue
+        return self.standings(
+            Ground(
+                admitted=admitted,
+                reader=returned.request.identity.principal,
+                writers=frozenset(returned.request.policy.writers),
+                reasons=why,
+            )
+        )
+
+    def _named(self) -> set[str]:
+        """Every item that some record was formed from."""
+        ledger, name = self._bound.ledger, self.backend.name
+        carriers = ledger.carriers(name)
+        bound = (items_of(entry.bindings, carriers) or () for entry in ledger.entries(name).values())
+        return {item for items in bound for item in items}
+
+    def standings(self, ground: Ground) -> tuple[Standing, ...]:
+        """Judge every record of the store, and every bound one that is no longer in it."""
+        entries = self._bound.ledger.entries(self.backend.name)
+        carried = msgspec.structs.replace(ground, carriers=self._bound.ledger.carriers(self.backend.name))
+        judged = [
+            standing(record.id, record.text, entries.get(record.id), carried) for record in self.backend.records()
+        ]
+        held = {one.record for one in judged}
+        return (*judged, *(gone(entry, carried) for name, entry in entries.items() if name not in held))
+
+    def returned(self, bundle: Bundle | ReturnView) -> ReturnedMemory:
+        """The handle of the agent that received this bundle, or this view: another process may have exposed it."""
+        noted = ""
+        view = bundle if isinstance(bundle, ReturnView) else bundle.view
+
+        def note(opened: OpenedMemory) -> None:
+            nonlocal noted
+            texts = [(record, opened.entries[record].text) for record in sorted(opened.entries)]
+            entry = MemoryOpened(
+                backend=self.backend.name,
+                instance=view.instance,
+                records=len(texts),
+                withheld=opened.known - len(texts),
+                digest=digest(texts),
+            )
+            if entry.digest != noted:
+                self._workspace.log.audit.append(view.return_id, [("memory", "", canonical(entry))])
+                noted = entry.digest
+
+        gate = Gate(self._bound, StandingView(self._workspace, bundle), note)
+        gate.opened()
+        return ReturnedMemory(gate)
+
+    def close(self) -> None:
+        self.backend.close()
+
+    def _allowed(self, by: str) -> str:
+        """The writer's name as the policy spells it, if it is listed."""
+        by, writers = self._workspace.writer.author(by), self._workspace.policy.writers
+        if writers and by not in writers:
+            raise NotAllowedError(
+                f"by: {by!r} is not among the policy's writers, so nothing it forms could be admitted"
+            )
+        return by
+
+
+class StandingView:
+    """Which items of an exposed view still pass the gates, judged again when the log moves or a validity ends."""
+
+    def __init__(self, workspace: Workspace, bundle: Bundle | ReturnView) -> None:
+        self._workspace = workspace
+        self._view = view = bundle if isinstance(bundle, ReturnView) else bundle.view
+        exposed = workspace.log.named(EventKind.EXPOSE, view.return_id)
+        decision = workspace.decision(view.return_id)
+        if (
+            exposed is None
+            or not isinstance(exposed.payload, Exposed)
+            or exposed.payload.instance != view.instance
+            or decision.view != view
+        ):
+            raise QuarantineError("this bundle was not exposed by this workspace; expose the return's own view")
+        if not isinstance(bundle, ReturnView):
+            contents(view, bundle.items, bundle.experiences)
+        self._exposed = exposed.epoch
+        self._ground: Ground | None = None
+        self._epoch = -1
+        self._until: datetime | None = None
+
+    def __call__(self) -> Ground:
+        """The basis for judging records; the same object while nothing changes."""
+        log = self._workspace.log
+        with log.reading():
+            now, learnt = self._workspace.now(), log.learnt
+            if behind := lagging(log, now, self._workspace.policy):
+                raise QuarantineError(f"nothing is read while the clock cannot be right: {behind}")
+            moment = later(now, learnt)
+            moved = log.head != self._epoch or (self._until is not None and moment >= self._until)
+            if self._ground is None or moved or moment < self._judged:
+                lease_over = self._refuse_departed(moment)
+                self._judge(moment)
+                self._until = min((one for one in (self._until, lease_over) if one is not None), default=None)
+        assert self._ground is not None  # noqa: S101 - set by _judge, for the type checker
+        return self._ground
+
+    def _refuse_departed(self, moment: datetime) -> datetime | None:
+        """Refuse an agent that is not at work with this view. Gives the moment at which its lease runs out."""
+        agent, log = self._view.identity.agent, self._workspace.log
+        held = tenure(log, agent)
+        if held is not None and moment >= held.lease.until:
+            raise QuarantineError(
+                f"the lease of {self._view.identity.principal!r} ran out at {held.lease.until.isoformat()}: let it "
+                "come back, and use the memory of that return"
+            )
+        departure = log.latest(EventKind.DEPART, agent)
+        newest = log.latest(EventKind.RETURN, agent)
+        # A view that waits to be exposed has replaced nothing yet: the process that asked for it may have ended.
+        while newest is not None and newest.epoch > self._exposed and _waits(log, newest):
+            newest = log.latest(EventKind.RETURN, agent, until=newest.epoch - 1)
+        if (departure is not None and departure.epoch > self._exposed) or (
+            newest is not None and newest.name != self._view.return_id
+        ):
+            raise QuarantineError(
+                f"{self._view.identity.principal!r} has departed or returned since: use the memory of its last return"
+            )
+        return None if held is None else held.lease.until
+
+    def _judge(self, moment: datetime) -> None:
+        log, policy = self._workspace.log, self._workspace.policy
+        head = log.head
+        state = current(log, log.returned(self._view.return_id).request, moment)
+        eligible = examine(state, policy).gated.eligible if state.intact else {}
+        still = frozenset(
+            one.id for one in self._view.items if one.id in eligible and eligible[one.id].digest == one.digest
+        )
+        # A new object each time: any event may change which items evidence is bound to.
+        self._ground = Ground(admitted=still, reader=self._view.identity.principal, writers=frozenset(policy.writers))
+        self._epoch, self._judged, self._until = head, moment, _next_turn(state, moment)
+
+
+def _waits(log: Log, returned: Event) -> bool:
+    admitted = isinstance(returned.payload, Returned) and returned.payload.kind == "admitted"
+    return admitted and log.named(EventKind.EXPOSE, returned.name) is None
+
+
+def _next_turn(state: Snapshot, now: datetime) -> datetime | None:
+    """The next moment at which time alone changes the result."""
+    turns: list[datetime] = []
+    for held in (*state.state.held.values(), *state.background.held.values()):
+        turns += [moment for moment in (held.item.valid.start, held.item.valid.end) if moment is not None]
+        for mark in held.marks:
+            turns.append(mark.effective)
+            if isinstance(mark.payload, Close):
+                turns.append(mark.payload.end)
+            elif isinstance(mark.payload, Overrule):
+                turns.append(mark.payload.expires)
+    return min((turn for turn in turns if turn > now), default=None)

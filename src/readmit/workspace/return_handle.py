@@ -1,0 +1,167 @@
+"""A decided return: the decision, its reasons, and access to the bundle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.diagnosis.history import explain
+from readmit.diagnosis.missing_needs import lacking
+from readmit.diagnosis.why import why
+from readmit.records.arguments import explained
+from readmit.records.base import require_id
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from readmit.diagnosis.history import Explanation
+    from readmit.diagnosis.missing_needs import Lack
+    from readmit.diagnosis.symptoms import Diagnosis
+    from readmit.records.decisions import (
+        ConstraintNote,
+        Decision,
+        Disposition,
+        DutyNote,
+        Request,
+        ReturnView,
+        ViewSource,
+    )
+    from readmit.records.reasons import Reason
+    from readmit.records.retractions import Retractions
+    from readmit.returning.expose import Bundle
+    from readmit.returning.expose_retractions import RetractionBundle
+    from readmit.workspace.workspace import Workspace
+
+
+class DecidedReturn:
+    """The outcome of a return, without its verbs."""
+
+    def __init__(
+        self, request: Request, decision: Decision, dispositions: tuple[Disposition, ...], *, secret: str
+    ) -> None:
+        self.request = request
+        self.decision = decision
+        self.dispositions = dispositions
+        self.secret = secret
+        """The secret with which the workload proves that the view was issued to it. Only its hash is stored."""
+
+    def __repr__(self) -> str:
+        named = self.items if self.admitted else self.missing
+        said = f", {'with' if self.admitted else 'missing'} {', '.join(named)}" if named else ""
+        return f"<Return {self.id} of {self.request.identity.principal!r}: {self.kind}{said}>"
+
+    @property
+    def id(self) -> str:
+        return self.decision.return_id
+
+    @property
+    def kind(self) -> str:
+        """``admitted``, ``blocked`` or ``reset``."""
+        return self.decision.kind
+
+    @property
+    def admitted(self) -> bool:
+        return self.decision.admitted
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Dependencies the role still lacks."""
+        return self.decision.missing
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why the return was not admitted."""
+        return self.decision.reasons
+
+    @property
+    def duties(self) -> tuple[DutyNote, ...]:
+        """Every duty that was considered, and its outcome."""
+        return self.decision.duties
+
+    @property
+    def constraints(self) -> tuple[ConstraintNote, ...]:
+        """Every constraint that was considered, and its outcome."""
+        return self.decision.constraints
+
+    @property
+    def coverage(self) -> Fraction:
+        return self.decision.report.coverage
+
+    @property
+    def critical_coverage(self) -> Fraction:
+        return self.decision.report.critical_coverage
+
+    @property
+    def view(self) -> ReturnView | None:
+        return self.decision.view
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """The ids of the items that the view holds; none if nothing is handed over."""
+        return () if self.view is None else tuple(item.id for item in self.view.items)
+
+    @property
+    def sources(self) -> tuple[ViewSource, ...]:
+        """How fresh the sources of the view's items are, for those that can be looked at again."""
+        return () if self.view is None else self.view.sources
+
+    @property
+    def retractions(self) -> Retractions:
+        """What the agent held and should no longer rely on. ``expose`` or ``expose_retractions`` hands it over."""
+        return self.decision.retractions
+
+    @property
+    def partial(self) -> bool:
+        """Whether the view leaves out duties that are owed."""
+        return self.view is not None and self.view.partial
+
+
+@explained
+class Return(DecidedReturn):
+    """The outcome of ``come_back``. Its details about items left out are for the operator, not the agent."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        request: Request,
+        decision: Decision,
+        dispositions: tuple[Disposition, ...],
+        *,
+        secret: str,
+    ) -> None:
+        super().__init__(request, decision, dispositions, secret=secret)
+        self._workspace = workspace
+
+    def expose(self, *, within_batch: bool = False) -> Bundle:
+        """Recheck the view at this moment and hand it over.
+
+        It may be asked for again, and is checked again each time, until the workload acknowledges it, writes or
+        departs. ``within_batch`` is for a caller that keeps the bundle to itself until its batch is committed.
+        """
+        return self._workspace.expose(
+            self.id, identity=self.request.identity, secret=self.secret, within_batch=within_batch
+        )
+
+    def expose_retractions(self, *, within_batch: bool = False) -> RetractionBundle:
+        """Of a return that was blocked for what it lacks: recheck what no longer holds, and hand that over.
+
+        It holds no item and does not end the absence. An admitted return hands the same over with its view.
+        """
+        return self._workspace.expose_retractions(
+            self.id, identity=self.request.identity, secret=self.secret, within_batch=within_batch
+        )
+
+    def acknowledge(self) -> None:
+        """Say that the bundle has arrived. From here on it is not handed over again."""
+        self._workspace.acknowledge(self.id, identity=self.request.identity, secret=self.secret)
+
+    def explain(self, item: str) -> Explanation:
+        """Why an item was in or out."""
+        return explain(self._workspace.log, self.id, require_id("item", item))
+
+    def lacking(self) -> tuple[Lack, ...]:
+        """What is missing, which items last met it, why they are out, and the call that would meet it."""
+        return lacking(self._workspace.log, self.id)
+
+    def why(self) -> Diagnosis:
+        """The causes of the outcome, near misses, and what would fix it now. For operators, never for the agent."""
+        return why(self._workspace, self.id)

@@ -1,0 +1,103 @@
+"""What hit its writer's limit waits for an overseer: filed as it was written, without effect until it is approved."""
+
+from __future__ import annotations
+
+import shlex
+from base64 import b64decode, b64encode
+from typing import TYPE_CHECKING
+
+from readmit.records.acts.draft import Draft, draft
+from readmit.records.acts.event import EventKind
+from readmit.records.acts.held_back import HeldBack, Wait
+from readmit.records.acts.kinds import kind_named
+from readmit.records.canonical import digest, digest_of
+from readmit.records.error_types import RateError, UnknownError
+from readmit.writing.rights import concerned_by
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from readmit.log.log import Log
+    from readmit.records.acts.event import Event
+    from readmit.records.policy import Policy
+
+# Like departures, which seal what was visible at the time, these would mean something else later.
+_AT_ONCE = frozenset({EventKind.GOVERN, EventKind.APPROVE, EventKind.DECLINE, EventKind.REASSIGN, EventKind.VOID})
+MOST = 20
+"""How many acts of one writer may wait. A flood must not become one for the overseers, nor fill the log."""
+
+
+def file(log: Log, drafts: Sequence[Draft], limit: RateError, *, by: str, policy: Policy, now: datetime) -> RateError:
+    """File events that hit a limit of a writer, and return the error that says how they go on."""
+    if any(one.kind in _AT_ONCE or not one.kind.is_work for one in drafts):
+        return RateError(f"{limit}. It does not wait for that together with a departure, a policy or an answer")
+    with log.atomic():
+        name = _name(log, drafts)
+        known = log.named(EventKind.WAIT, name) is not None
+        if not known and sum(one.by == by for one in waiting(log)) >= MOST:
+            return RateError(f"{limit}. It does not wait for that: {MOST} other acts of {by!r} do already")
+        if not known:
+            held = tuple(map(_held_back, drafts))
+            filed = draft(EventKind.WAIT, Wait(events=held, limit=str(limit)[:2_000]), id=name, by=by, at=now)
+            log.append([filed], now=now)
+    who = f"--by {shlex.quote(policy.overseers[0])}" if policy.overseers else "--as-owner"
+    return RateError(f"{limit}. It waits as {name}: `readmit approve {name} {who}` lets it through")
+
+
+def waiting(log: Log) -> list[Event]:
+    """What waits for an overseer, in order."""
+    return [event for event in log.milestones(EventKind.WAIT) if answer(log, event.name) is None]
+
+
+def answer(log: Log, name: str) -> Event | None:
+    """The approval or the refusal of what waits under a name."""
+    return log.named(EventKind.APPROVE, name)
+
+
+def held_back(log: Log, name: str) -> Iterator[Draft]:
+    """The events that wait under a name, as they were written. Each may refer to what was appended before it."""
+    event = log.named(EventKind.WAIT, name)
+    if event is None or not isinstance(event.payload, Wait):
+        raise UnknownError(f"nothing waits as {name!r} in workspace {log.workspace!r}; see `readmit doctor`")
+    return (_as_written(log, one) for one in event.payload.events)
+
+
+def _name(log: Log, drafts: Sequence[Draft]) -> str:
+    """The same for the same content, so that a repeated attempt does not wait twice; a new one once it was answered."""
+    content = [(str(one.kind), one.by, one.digest) for one in drafts]
+    number = 1
+    while answer(log, name := digest((content, number))[:16]) is not None:
+        number += 1
+    return name
+
+
+def _held_back(one: Draft) -> HeldBack:
+    return HeldBack(
+        kind=str(one.kind),
+        id=one.id,
+        by=one.by,
+        at=one.at,
+        body=one.body.decode(),
+        named=one.named,
+        given=one.given,
+        signature=b64encode(one.signature or b"").decode(),
+    )
+
+
+def _as_written(log: Log, one: HeldBack) -> Draft:
+    kind, body = kind_named(one.kind), one.body.encode()
+    payload = kind.decode(body)
+    return Draft(
+        id=one.id,
+        kind=kind,
+        by=one.by,
+        at=one.at,
+        payload=payload,
+        body=body,
+        digest=digest_of(body),
+        named=one.named,
+        given=one.given,
+        signature=b64decode(one.signature) or None,
+        about=concerned_by(log, payload),
+    )

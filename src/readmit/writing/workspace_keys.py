@@ -1,0 +1,144 @@
+"""The workspace's signing keys: private halves in the folder of its store's keys, trust in the log."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from copy import copy
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from readmit.records.acts.draft import draft
+from readmit.records.acts.event import EventKind, KeyChange
+from readmit.records.canonical import digest_of
+from readmit.records.error_types import SealError, TamperedError
+from readmit.records.policy import OWNER
+from readmit.state.authority import Signatures, policy_in_force
+from readmit.trust.head_sealer import LogSealer
+from readmit.trust.pin import FilePin, MemoryPin
+from readmit.trust.private_keys import FileRing, KeyRing, MemoryRing
+from readmit.trust.trusted_keys import current, revoke, rotation, trust, trusted
+from readmit.trust.watermark import FileWatermark, MemoryWatermark
+from readmit.writing.author import ANYBODY
+from readmit.writing.write_checks import check_governor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from readmit.log.log import Log
+    from readmit.records.acts.event import Event
+    from readmit.trust.pin import Pin
+    from readmit.trust.signer import Signer
+    from readmit.trust.watermark import Watermark
+    from readmit.writing.author import Writer
+
+OVERLAP = timedelta(days=1)
+"""How long views signed by a rotated key may still be exposed."""
+
+
+class Keys:
+    """Signing keys of one workspace."""
+
+    def __init__(self, log: Log, directory: Path | None) -> None:
+        self._log = log
+        self._ring = partial(_ring, directory, MemoryRing())
+        self.writer, self.signatures = ANYBODY, Signatures(log)
+        self.handed_over: Watermark = MemoryWatermark()
+        """The epoch of the last exposure: a restored backup ends before it."""
+        self.pin: Pin = MemoryPin()
+        """What is known of the log from outside its database."""
+        if directory is not None:
+            self.handed_over = mark_of(directory, log.workspace)
+            self.pin = pin_of(directory, log.workspace)
+        self._sealer = LogSealer(log.store_id, log.workspace, self._ring, self.pin)
+        log.seal_with(self._sealer)
+
+    def written_by(self, writer: Writer, signatures: Signatures) -> Keys:
+        """The same keys, changed in the name of another writer."""
+        keys = copy(self)
+        keys.writer, keys.signatures = writer, signatures
+        return keys
+
+    def ensure(self, now: datetime, start: Callable[[], object]) -> None:
+        """Give a new workspace its first key and what it starts with.
+
+        An existing one whose keys are gone is left as it is: it cannot sign.
+        """
+        # A store that was altered still opens, so that the audit can report it. Nothing is decided or written in it.
+        with suppress(TamperedError), self._log.atomic():
+            if self._log.latest(EventKind.KEY) is None:
+                signer = self._ring().generate()
+                self._append([trust(signer.public, reason="first key")], now, by=OWNER)
+                start()
+
+    def signer(self) -> Signer:
+        """The newest key that is trusted without an end and held here."""
+        return self._ring().signer(current(self.changes()))
+
+    def rotate(self, *, now: datetime, overlap: timedelta = OVERLAP, lost: bool = False, by: str | None = None) -> str:
+        """Sign with a new key from now on; views of the old ones can be exposed until the overlap ends.
+
+        Like ``revoke``, only for the owner and overseers. The old key signs the commit that trusts the new one, so that
+        verifiers can follow. If all old keys are ``lost``, nothing can: the new key signs, the log is taken as it is
+        found, and every verifier elsewhere must be given the new key.
+        """
+        by = self.writer.author(by)
+        if lost:
+            self._sealer.start_over()
+        with self._log.atomic():
+            check_governor(self._log, by, policy_in_force(self._log), "rotate keys")
+            signer = self._ring().generate()
+            self._append(rotation(current(self.changes()), signer.public, now=now, overlap=overlap), now, by=by)
+        return signer.keyid
+
+    def revoke(self, key: str, *, reason: str, now: datetime, by: str | None = None) -> None:
+        """Reject everything that a key signed, from this epoch on."""
+        with self._log.atomic():
+            by = self.writer.author(by)
+            check_governor(self._log, by, policy_in_force(self._log), "revoke keys")
+            known = {event.payload.key for event in self.changes() if isinstance(event.payload, KeyChange)}
+            if key not in known:
+                raise SealError(f"no key {key!r} in this workspace; `readmit keys list` shows them")
+            if current(self.changes()) == (key,):
+                raise SealError(
+                    f"key {key!r} is the only one that signs this log; make another with `readmit keys rotate`, which "
+                    "it signs for, and revoke it then"
+                )
+            self._append([revoke(key, reason=reason)], now, by=by)
+
+    def changes(self) -> list[Event]:
+        return self._log.milestones(EventKind.KEY)
+
+    def trusted(self, now: datetime) -> Mapping[str, bytes]:
+        """Key id → raw public key of every key whose signatures count at ``now``."""
+        return trusted(self.changes(), now)
+
+    def _append(self, changes: Iterable[KeyChange], now: datetime, *, by: str) -> None:
+        drafts = [
+            draft(EventKind.KEY, change, id=f"{change.change}:{change.key[:32]}", by=by, at=now) for change in changes
+        ]
+        entries = [self.signatures.signed(entry, self.writer) for entry in drafts]
+        for entry in entries:
+            self.signatures.check_present(entry)
+        self._log.append(entries, now=now, check=self.signatures.check)
+
+
+def _ring(directory: Path | None, memory: MemoryRing) -> KeyRing:
+    return memory if directory is None else FileRing.open(directory)
+
+
+def mark_of(directory: Path, workspace: str) -> FileWatermark:
+    """The mark of a workspace in the folder of its keys."""
+    return FileWatermark(directory / f"{stem_of(workspace)}.mark")
+
+
+def pin_of(directory: Path, workspace: str) -> FilePin:
+    """The pin of a workspace in the folder of its keys."""
+    return FilePin(directory / f"{stem_of(workspace)}.trust", directory / f"{stem_of(workspace)}.head")
+
+
+def stem_of(workspace: str) -> str:
+    """How the names of a workspace's files begin."""
+    return digest_of(workspace.encode())[:16]
