@@ -59,11 +59,11 @@ def test_a_process_that_has_not_proven_the_altered_row_blocks(tmp_path: Path) ->
         assert fresh.agent("ann", role="planner", task="trip").come_back().reasons == (Reason.LOG_ALTERED,)
 
 
-@pytest.mark.parametrize(("table", "item"), [("audience", "g1"), ("slot_item", "g0")])
+@pytest.mark.parametrize(("table", "item"), [("audience", "g1"), ("slot_item", "@bob/g0")])
 def test_a_new_row_that_is_hidden_blocks(table: str, item: str) -> None:
     scene = away()
     # Of the first statement about the slot, the reader knows through the slot alone.
-    scene.fact("g0", slot="pool", principals=["cal"])
+    scene.fact("@bob/g0", slot="pool", principals=["cal"])
     scene.fact("g1", slot="pool", sources=[scene.news()])
     scene.sql(f"DELETE FROM {table} WHERE epoch = (SELECT epoch FROM name WHERE id = ?)", f"item:{item}")  # noqa: S608
     assert scene.ann().come_back().reasons == (Reason.LOG_ALTERED,)

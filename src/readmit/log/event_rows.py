@@ -150,7 +150,8 @@ class EventRows:
                     bound.append((one.epoch, one.by, one.moment))
                     if covered is not None:
                         covered[named] = one
-            bound.sort()
+            if len(bound) > 1:
+                bound.sort()
         return event_data(pos - self.base, name, kind, by, at, given, learnt, digest, signature, bound)
 
     def load(self, epochs: Iterable[int]) -> list[Event]:

@@ -42,7 +42,7 @@ def newest_for(rows: EventRows, audience: Row, *, until: int, most: int) -> list
 
 def latest_of(rows: EventRows, kind: DeclaredKind, keys: Iterable[str], until: int) -> dict[str, Event]:
     """The last event of a kind up to an epoch, for each key that has one."""
-    wanted, what = list(dict.fromkeys(keys)), f"{kind} events"
+    wanted, what = sorted(set(keys)), f"{kind} events"
     newest = dict(_found(rows, _MAX, kind, wanted))
     later = {key for key, epoch in newest.items() if epoch > until}
     lists: dict[str, list[int]] = {}
