@@ -102,7 +102,8 @@ TAMPERINGS = {
         "its audit rows are not those",
     ),
     "a row of another type": Tampering(
-        ("UPDATE audit SET body = replace(body, 'superseded', 'mandatory') WHERE kind = 'candidates'",), "could not be read"
+        ("UPDATE audit SET body = replace(body, 'superseded', 'mandatory') WHERE kind = 'candidates'",),
+        "could not be read",
     ),
     "a row removed": Tampering(
         ("DELETE FROM audit WHERE pos = (SELECT min(pos) + 1 FROM audit)",), "audit row 2 is not there"
