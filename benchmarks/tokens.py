@@ -31,11 +31,11 @@ from typing import TYPE_CHECKING
 from benchmarks.result import Result, at_most, shared_folder
 from readmit import Workspace
 from readmit.inference import Inference, Prepared, Settings
-from readmit.inference.baseline import said
+from readmit.inference.baseline import observation_text
 from readmit.models.embedders import MiniLM
 from readmit.models.protocols import Reply, Usage
 from readmit.models.stages.answer import Question, opine
-from readmit.models.stages.extract import ExtractFrom, Extraction, Turn, extract
+from readmit.models.stages.extract import ExtractFrom, Extraction, Turn, extract_claims
 from readmit.models.stages.scan import Later, TargetLook, scan
 from readmit.models.stages.verify import PairCase, Verifier
 from readmit.models.usage import Metered, TokenLedger
@@ -277,7 +277,7 @@ def paper_arm(record: Record, model: Typical) -> Spent:
         for old in range(record.departure + 1)
         for start in range(0, len(later), 4)
     ]
-    scan(metered, looks)
+    scan(metered, [[look] for look in looks])
     pairs = [(old, at) for at in later for old in range(record.departure + 1)][:PAIRS]
     cases = [
         PairCase(
@@ -300,7 +300,7 @@ def _extract_all(record: Record, model: Metered) -> list[Extraction]:
     observations = [
         ExtractFrom(key=str(at), turns=turns, at=record.times[at]) for at, turns in enumerate(record.sessions)
     ]
-    return [one for one in extract(model, observations, per_call=6) if isinstance(one, Extraction)]
+    return [one for one in extract_claims(model, observations, per_call=6) if isinstance(one, Extraction)]
 
 
 def _answer(record: Record, model: Metered, context: Sequence[str]) -> None:
@@ -334,7 +334,7 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
             for at in range(record.departure + 1, len(record.sessions))
         }
         near = _nearest(
-            record.question, {name: said(desk_of(workspace).log.evidence(name)) for name in later}, embedder
+            record.question, {name: observation_text(desk_of(workspace).log.evidence(name)) for name in later}, embedder
         )
         inference.ingest(near, by="A2", turns=later, per_call=6)
         first, second = Spent(), Spent()

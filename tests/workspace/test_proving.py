@@ -9,7 +9,7 @@ import pytest
 from readmit import Workspace
 from readmit.diagnosis.verification.head_proofs import proof_of, signed_head, verifier_key
 from readmit.records.error_types import SealError, UnknownError
-from readmit.trust.notes import text_of
+from readmit.trust.notes import note_text
 from readmit.trust.proofs import check_proof
 from readmit.trust.tlog import LogCheckpoint
 
@@ -52,7 +52,7 @@ def test_a_proof_can_be_made_under_each_head_that_was_kept(team: Workspace) -> N
     for _ in range(6):
         note = signed_head(team._desk.log)
         fill(team, 1)
-        size = LogCheckpoint.from_text(text_of(note)).size
+        size = LogCheckpoint.from_text(note_text(note)).size
         assert check_proof(proof_of(team._desk.log, last, note), [key_of(team)]).size == size
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.inference import Inference, Prepared
-from readmit.inference.baseline import said
+from readmit.inference.baseline import observation_text
 from readmit.inference.derive import keep_facts, keep_premises, maker
 from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.records.acts.event import Suspect
@@ -108,7 +108,10 @@ def keep_extracted(
     keep_premises(derived, name, premises)
     if checkpoint.observations:
         stated = facts_of(checkpoint)
-        facts = {said(desk_of(workspace).log.evidence(digest)): stated.get(one, ()) for one, digest in digests.items()}
+        facts = {
+            observation_text(desk_of(workspace).log.evidence(digest)): stated.get(one, ())
+            for one, digest in digests.items()
+        }
         keep_facts(derived, name, facts)
 
 

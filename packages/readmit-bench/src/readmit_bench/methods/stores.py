@@ -12,7 +12,7 @@ import secrets
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from readmit.backends.open_backend import need
+from readmit.plugins import require_package
 from readmit.records.error_types import BackendError, ModelError
 from readmit.workspace.workspace import desk_of
 
@@ -47,7 +47,7 @@ def lacking(store: Store) -> str:
     """What a store needs and does not have here; empty if it can be used."""
     try:
         if store in _PACKAGES:
-            need(*_PACKAGES[store])
+            require_package(*_PACKAGES[store], BackendError)
     except BackendError as error:
         return str(error)
     absent = [name for name in (URL, KEY) if store == "Memobase" and not os.environ.get(name)]
