@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -97,6 +98,14 @@ def test_every_error_has_its_place_in_the_tree() -> None:
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match=r"readmit\.models.*Nothing"):
         import_module("readmit.models").Nothing  # noqa: B018 - asking is the point
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_no_public_name_is_hidden_by_a_module_of_the_same_name(module: str) -> None:
+    """Importing ``readmit.models.open_model`` sets that attribute to the module, and a call of it fails."""
+    file = Path(import_module(module).__file__ or "")
+    inside = {path.stem for path in file.parent.iterdir()} if file.name == "__init__.py" else set()
+    assert inside.intersection(import_module(module).__all__) == set()
 
 
 def test_importing_a_public_package_loads_no_provider_and_no_store() -> None:

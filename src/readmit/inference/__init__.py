@@ -10,13 +10,15 @@ from readmit.inference.duty_plan import Planned
 from readmit.inference.inference import Inference
 from readmit.inference.ingestion import Ingested
 from readmit.inference.prepared import Prepared
-from readmit.inference.settings import InferenceModels, Settings, settings_from
+from readmit.inference.settings import Budgets, InferenceModels, Settings, settings_from
 from readmit.inference.watch import Announcement, Look, Watch
 from readmit.models.stages.extract import Turn
+from readmit.rules.invalidate.propose import Signal
 
 __all__ = [
     "Announcement",
     "Asked",
+    "Budgets",
     "Inference",
     "InferenceModels",
     "Ingested",
@@ -25,6 +27,7 @@ __all__ = [
     "Prepared",
     "Resolution",
     "Settings",
+    "Signal",
     "Turn",
     "Watch",
     "settings_from",

@@ -14,6 +14,7 @@ import msgspec
 from readmit.models.embedders import CachedEmbedder, TextVectors
 from readmit.models.protocols import Failure
 from readmit.models.stages import imply
+from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.models.stages.scan import PER_CALL, scan
 from readmit.models.stages.scan import PROMPT as SCAN
 from readmit.models.stages.scan_many import PROMPT as SCAN_MANY
@@ -80,14 +81,16 @@ def implied(
     return _written(derived, FACTS, by, texts, ask=ask, workspace=workspace, extracted=extracted)
 
 
-def keep_premises(derived: DerivedTexts, by: str, known: Mapping[str, Sequence[str]]) -> None:
-    """Keep premises that came with an extraction, so that no model is asked for them."""
-    derived.write(PREMISES, by, {source_of(text): msgspec.json.encode(lines) for text, lines in known.items() if lines})
+def keep_extraction(
+    derived: DerivedTexts, model: str, premises: Mapping[str, Sequence[str]], facts: Mapping[str, Sequence[str]]
+) -> None:
+    """Keep an extraction's premises by statement, and its statements by observation: no model is asked for them again.
 
-
-def keep_facts(derived: DerivedTexts, by: str, known: Mapping[str, Sequence[str]]) -> None:
-    """Keep the statements that an extraction found in observations, also if it found none."""
-    derived.write(FACTS, by, {source_of(text): msgspec.json.encode(lines) for text, lines in known.items()})
+    An observation in which it found none is kept as such.
+    """
+    by = maker(model, EXTRACT)
+    derived.write(PREMISES, by, {source_of(text): msgspec.json.encode(own) for text, own in premises.items() if own})
+    derived.write(FACTS, by, {source_of(text): msgspec.json.encode(own) for text, own in facts.items()})
 
 
 def maker(model: str, prompt: str) -> str:

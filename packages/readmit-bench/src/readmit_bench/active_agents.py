@@ -18,7 +18,7 @@ from readmit_bench.metrics import OLD_VALID
 from readmit_bench.prompting import request
 
 if TYPE_CHECKING:
-    from readmit.models.protocols import Model
+    from readmit.models import Model
     from readmit_bench.datasets.manbench import ManBenchLabels
     from readmit_bench.episodes import Case
     from readmit_bench.settings import ManBenchSettings

@@ -10,7 +10,7 @@ from readmit_bench.methods import entry_named
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.models.protocols import Embedder
+    from readmit.models import Embedder
     from readmit_bench.benchmarks import Study
     from readmit_bench.settings import Settings
 
@@ -27,7 +27,8 @@ def embeds(study: Study, methods: Sequence[str], settings: Settings) -> bool:
 
 def embedder_named(name: str) -> Embedder:
     """An embedder that embeds a text once in a run: episodes over one history, and methods, share its sentences."""
-    from readmit.models.embedders import CachedEmbedder, VectorsInMemory, open_embedder
+    from readmit.lab import CachedEmbedder, VectorsInMemory
+    from readmit.models import open_embedder
 
     return CachedEmbedder(open_embedder(name), "bench", VectorsInMemory())
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.models.protocols import Embedder
+    from readmit.models import Embedder
 
     Matrix = NDArray[np.float32]
 

@@ -11,8 +11,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from readmit.models.fence import fence
-from readmit.models.protocols import Ask
+from readmit.lab import fence
+from readmit.models import Ask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from readmit.text.english import common_words
+from readmit.lab import common_words
 from readmit_bench.episodes import GAP
 from readmit_bench.wording import fold_typeset
 

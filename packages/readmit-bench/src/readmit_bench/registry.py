@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -19,7 +19,7 @@ from readmit_bench.reading import facts
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
-    from readmit.models.protocols import Embedder
+    from readmit.models import Embedder
     from readmit_bench.episodes import Episode, Session
 
 # Positions on an episode's clock: session index × this + turn number.

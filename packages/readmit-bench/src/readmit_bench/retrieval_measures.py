@@ -24,7 +24,7 @@ from readmit_bench.retrieval import CLOCK
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from readmit.models.protocols import Embedder
+    from readmit.models import Embedder
     from readmit_bench.datasets.memora import MemoraLabels
     from readmit_bench.episodes import Case, Checkpoint
     from readmit_bench.settings import Settings

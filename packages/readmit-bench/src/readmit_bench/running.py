@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.records.error_types import ModelError, RecordError
+from readmit.errors import ModelError, RecordError
 from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.embedding import embedder_named, embeds, retrieval_notes
 from readmit_bench.episode_runs import Roles

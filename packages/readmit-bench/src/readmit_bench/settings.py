@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from readmit.records.base import Record
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.events import Record
 from readmit_bench.episodes import Budget
 
 if TYPE_CHECKING:

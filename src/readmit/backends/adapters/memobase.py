@@ -21,8 +21,8 @@ from readmit.backends.adapters.memobase_flush import SessionEvent, Slot, changes
 from readmit.backends.adapters.memobase_server import Server, event_text, event_topics, place, sendable, user_id
 from readmit.backends.admission import unaltered
 from readmit.backends.id_escape import escape_id, unescaped
-from readmit.backends.open_backend import need
 from readmit.backends.port import Change, Hit, Stored
+from readmit.backends.store_lines import need
 from readmit.log.ledger import TEAM
 from readmit.records.base import require_name
 from readmit.records.canonical import decode
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from readmit.backends.adapters.memobase_server import Flushed
-    from readmit.backends.open_backend import Site
     from readmit.backends.port import Material
+    from readmit.backends.store_lines import Site
     from readmit.log.ledger import Entry, SourceLedger
     from readmit.models.protocols import Embedder
 

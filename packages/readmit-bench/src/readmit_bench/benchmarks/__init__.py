@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.benchmarks.conversations import Conversations
 from readmit_bench.benchmarks.manbench import ManBench
 from readmit_bench.benchmarks.memora import Memora

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from readmit.models.protocols import Model
+    from readmit.models import Model
     from readmit_bench.episode_runs import Attempt
     from readmit_bench.episodes import Case, Dataset, Episode, View
     from readmit_bench.results import Result, RunPlan

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from readmit.models.stages.plan import Duty, Plan, Task, plan_tasks
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.lab import Duty, Plan, Task, plan_tasks
 from readmit_bench.benchmarks.conversations import Conversations, lost
 from readmit_bench.benchmarks.protocol import OUTPUT, Study, other_counts
 from readmit_bench.datasets.memora import read_memora
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from readmit.models.protocols import Embedder, Model
+    from readmit.models import Embedder, Model
     from readmit_bench.episodes import Budget, Case, Checkpoint, Episode
     from readmit_bench.reporting.scoring import Scored
     from readmit_bench.results import Result, RunPlan

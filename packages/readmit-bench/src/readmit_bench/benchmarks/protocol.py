@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from readmit.models.protocols import Embedder, Model
+    from readmit.models import Embedder, Model
     from readmit_bench.episode_runs import Attempt
     from readmit_bench.episodes import Case, Checkpoint, Dataset, Episode, View
     from readmit_bench.reporting.scoring import Scored

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
-from readmit.inference.settings import Budgets
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.inference import Budgets
 from readmit_bench.benchmarks.conversations import Conversations
 from readmit_bench.benchmarks.protocol import Study, other_counts
 from readmit_bench.datasets.memora_files import read_fillers
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from readmit.models.protocols import Embedder, Model
+    from readmit.models import Embedder, Model
     from readmit_bench.datasets.stale import StaleLabels
     from readmit_bench.episode_runs import Attempt
     from readmit_bench.episodes import Budget, Case, Checkpoint, Dataset, Episode, View

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from readmit.cli.options import grouped
+from readmit.lab import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from readmit.cli.options import grouped
+from readmit.lab import grouped
 from readmit_bench.commands.options import FOLDER, POSITIVE, ROLES, study_options
 
 if TYPE_CHECKING:
-    from readmit.cli.command import Invocation
+    from readmit.lab import Invocation
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _how = grouped("How to estimate")
@@ -43,7 +43,7 @@ def plan(
     be sent; what depends on answers is estimated, and the plan says how. No model is opened: models are named only for
     their prices, and without any all four roles are planned.
     """
-    from readmit.cli.output import emit, progress, show, shown
+    from readmit.lab import emit, progress, show, shown
     from readmit_bench.planning.plan_tables import PricedPlan, as_json, notes, table
     from readmit_bench.planning.prices import read_prices
     from readmit_bench.running import RunOrder, plan_of

@@ -12,12 +12,12 @@ departure answer in both conditions: a method can distinguish them only by the t
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from readmit.records.canonical import digest_of
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.datasets.files import Raw, existing, read
 from readmit_bench.episodes import Case, Dataset, Episode, Labels, Row, opaque_id
 from readmit_bench.metrics import OLD_STALE, OLD_VALID, Condition
@@ -61,7 +61,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def version(self) -> str:
         """The task-version id the actor sees: it changes exactly when the question does."""
-        return digest_of(self.text.encode())[:16]
+        return hashlib.sha256(self.text.encode()).hexdigest()[:16]
 
 
 class ManBenchLabels(Labels, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.datasets.memora_files import PERIODS, read_clusters, visible_session
 from readmit_bench.episodes import Case, Dataset, Episode, Labels, Session, Wanted, opaque_id
 from readmit_bench.polarity import polarities

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.datasets.files import Raw, existing, parse, tree
 from readmit_bench.episodes import Session, Turn
 

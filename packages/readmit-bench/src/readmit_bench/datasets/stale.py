@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.datasets.files import Raw, existing, parse, read_lines
 from readmit_bench.episodes import Case, Dataset, Episode, Labels, Session, Turn, Wanted, opaque_id
 from readmit_bench.settings import StaleSettings

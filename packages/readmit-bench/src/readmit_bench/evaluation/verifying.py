@@ -5,22 +5,20 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from readmit.models.protocols import Failure
-from readmit.models.stages import verify
-from readmit.models.usage import Metered, TokenLedger
-from readmit.records.canonical import digest
-from readmit.records.verdicts import Pair
+from readmit import Pair
+from readmit.lab import PairCase, Verifier, digest
+from readmit.models import Failure, Metered, TokenLedger
 from readmit_bench.evaluation.pairs import PairJudgment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.models.protocols import Model
-    from readmit.records.policy import Policy
-    from readmit_bench.evaluation.pairs import LabelledPair, Verifier
+    from readmit import Policy
+    from readmit.models import Model
+    from readmit_bench.evaluation.pairs import LabelledPair, PairVerifier
 
 
-def model_verifier(model: Model, *, policy: Policy, pairs_per_call: int = 1, swap: bool = False) -> Verifier:
+def model_verifier(model: Model, *, policy: Policy, pairs_per_call: int = 1, swap: bool = False) -> PairVerifier:
     """Judge as a return would. A score against an item whose quotes are not found is *unsure*, as it is there.
 
     With ``swap`` every pair is asked about in both orders, and disagreement is *unsure*.
@@ -28,7 +26,7 @@ def model_verifier(model: Model, *, policy: Policy, pairs_per_call: int = 1, swa
 
     def judge(cases: Sequence[LabelledPair]) -> list[PairJudgment | None]:
         ledger = TokenLedger()
-        verifier = verify.Verifier(
+        verifier = Verifier(
             model=Metered(model, ledger), batch_size=pairs_per_call, swap=swap, suspect_at=policy.suspect_at
         )
         said = verifier.verify([_case(one, critical=swap) for one in cases])
@@ -38,8 +36,8 @@ def model_verifier(model: Model, *, policy: Policy, pairs_per_call: int = 1, swa
     return judge
 
 
-def _case(case: LabelledPair, *, critical: bool) -> verify.PairCase:
-    return verify.PairCase(
+def _case(case: LabelledPair, *, critical: bool) -> PairCase:
+    return PairCase(
         pair=Pair(item=digest(case.id), evidence=digest(case.new)),
         item_text=case.old,
         evidence_text=case.new,

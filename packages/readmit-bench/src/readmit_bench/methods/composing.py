@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.text.english import common_words
+from readmit.lab import common_words
 from readmit_bench.methods.protocol import retrieved
 from readmit_bench.methods.readmit_lexical import reading_of
 from readmit_bench.methods.state import session_of

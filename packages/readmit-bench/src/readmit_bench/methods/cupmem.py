@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
-from readmit.models.protocols import Failure
-from readmit.models.stages.checks import grounded, line
-from readmit.models.structured import ask_typed
-from readmit.records.error_types import ModelError
+from readmit.errors import ModelError
+from readmit.lab import grounded, line
+from readmit.models import Failure, ask_typed
 from readmit_bench.actor_answers import texts
 from readmit_bench.episodes import View
 from readmit_bench.methods.cupmem_memory import BUCKETS, SCHEMA, Memory
@@ -37,7 +36,7 @@ from readmit_bench.reading import excerpt
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.models.protocols import Model
+    from readmit.models import Model
     from readmit_bench.episodes import Checkpoint, Row
     from readmit_bench.methods.cupmem_memory import Item
 

@@ -40,10 +40,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.inference.disputes import Asked
-from readmit.models.stages.answer import Question
-from readmit.models.stages.plan import Plan, Task, plan_tasks
-from readmit.rules.cover.coverage import report, sufficient
+from readmit.inference import Asked
+from readmit.lab import Plan, Task, plan_tasks, report, sufficient
+from readmit.models import Question
 from readmit_bench.actor_answers import Staged, choices_in
 from readmit_bench.episodes import View, Withdrawn
 from readmit_bench.methods.composing import composed, statements_in, states
@@ -96,9 +95,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from readmit.models.protocols import Embedder, Model
-    from readmit.workspace.agent import Agent
-    from readmit.workspace.workspace import Workspace
+    from readmit import Agent, Workspace
+    from readmit.models import Embedder, Model
     from readmit_bench.episodes import Checkpoint, Finding
     from readmit_bench.methods.governance import Governance, Tuning
     from readmit_bench.methods.inferring import Looked

@@ -12,26 +12,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit import Pair, Verdict
 from readmit.inference import Inference, Prepared
-from readmit.inference.baseline import observation_text
-from readmit.inference.derive import keep_facts, keep_premises, maker
-from readmit.models.stages.extract import PROMPT as EXTRACT
-from readmit.records.acts.event import Suspect
-from readmit.records.canonical import decode
-from readmit.records.verdicts import Pair, Ruling, Verdict, quoted, ruling
+from readmit.lab import Ruling, Suspect, decode, keep_extraction, quoted, ruling
 from readmit_bench.episodes import Finding
 from readmit_bench.methods.readmit_lexical import reading_of
-from readmit_bench.methods.state import OBSERVED, Statement, item_of, session_of
+from readmit_bench.methods.state import OBSERVED, Statement, item_of, observed, session_of, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from readmit import Agent, Policy, Workspace
     from readmit.inference import Settings
-    from readmit.models.protocols import Embedder, Model
-    from readmit.records.policy import Policy
-    from readmit.workspace.agent import Agent
-    from readmit.workspace.workspace import Workspace
+    from readmit.models import Embedder, Model
     from readmit_bench.episodes import Checkpoint, Row
     from readmit_bench.methods.state import Returned
 
@@ -102,15 +96,12 @@ def keep_extracted(
     workspace: Workspace, checkpoint: Checkpoint, digests: Mapping[str, str], statements: Sequence[Statement], by: str
 ) -> None:
     """Keep what the shared extraction wrote beside its rows, as the product keeps its own."""
-    derived, name = workspace.log.derived, maker(by, EXTRACT)
     premises = {workspace.log.item(one.id).text: one.row.premises for one in statements if one.row.premises}
-    keep_premises(derived, name, premises)
+    facts: dict[str, tuple[str, ...]] = {}
     if checkpoint.observations:
-        stated = facts_of(checkpoint)
-        facts = {
-            observation_text(workspace.log.evidence(digest)): stated.get(one, ()) for one, digest in digests.items()
-        }
-        keep_facts(derived, name, facts)
+        stated, texts = facts_of(checkpoint), sessions(checkpoint.heard)
+        facts = {observed(texts[session]): stated.get(session, ()) for session in digests}
+    keep_extraction(workspace.log.derived, by, premises, facts)
 
 
 def facts_of(checkpoint: Checkpoint) -> dict[str, tuple[str, ...]]:

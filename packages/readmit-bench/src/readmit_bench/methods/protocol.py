@@ -11,13 +11,13 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.episodes import GAP, Checkpoint, View
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from readmit.models.protocols import Model
+    from readmit.models import Model
 
 PRIVATE = 8
 """How many private memories come back beside a view when they are not bound to what still holds."""

@@ -12,9 +12,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from readmit.models.embedders import Lexical
-from readmit.models.protocols import Reply, Usage
-from readmit.records.error_types import ReadmitError
+from readmit.errors import ReadmitError
+from readmit.models import Lexical, Reply, Usage
 from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.benchmarks.protocol import OUTPUT
 from readmit_bench.episode_runs import Roles, attempt, method_named, scored
@@ -24,7 +23,7 @@ from readmit_bench.planning.standin import answer_to, parts_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from readmit.models.protocols import Ask
+    from readmit.models import Ask
     from readmit_bench.episodes import Case
     from readmit_bench.planning.recorded_answers import Recorded
     from readmit_bench.settings import Settings

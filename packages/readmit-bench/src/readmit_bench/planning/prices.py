@@ -6,12 +6,13 @@ is looked up as it is named on the command line, then by its role. ``currency`` 
 
 from __future__ import annotations
 
+import codecs
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from readmit.records.canonical import explained, without_mark
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.lab import explained
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +48,7 @@ def read_prices(path: Path) -> Prices:
     """The table of a file; an error names the field that is wrong."""
     decode = msgspec.toml.decode if path.suffix == ".toml" else msgspec.json.decode
     try:
-        data = without_mark(path.read_bytes())
+        data = path.read_bytes().removeprefix(codecs.BOM_UTF8)
     except OSError as error:
         raise RecordError(f"{path}: cannot be read ({error.strerror}); name a JSON or TOML file of prices") from None
     try:

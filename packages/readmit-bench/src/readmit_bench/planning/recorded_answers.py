@@ -12,18 +12,21 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.models.answers import read_answers, result_of
-from readmit.models.batch import RESPONSES
-from readmit.models.protocols import Reply
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.lab import read_answers, result_of
+from readmit.models import Reply
 from readmit_bench.results import RESULTS, read_results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from readmit.models.answers import Answers
-    from readmit.models.protocols import Ask
+    from readmit.lab import Answers
+    from readmit.models import Ask
+
+
+RESPONSES = "responses*.jsonl"
+"""Names of the files with answers in a batch directory."""
 
 
 class _Body(msgspec.Struct):

@@ -14,7 +14,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from readmit.models.protocols import Ask
+    from readmit.models import Ask
 
 ITEMS = 1
 """Statements drawn from one session."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from readmit.records.canonical import digest_of
-from readmit.records.reasons import Reason
+from readmit import Reason
 from readmit_bench.metrics import criteria
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def write_pages(
             "attempts": [_attempted(result, texts) for result in own],
             "plan": plan,
         }
-        file = f"{name if _PLAIN.fullmatch(name) else digest_of(name.encode('utf-8', 'replace'))[:16]}.html"
+        digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()
+        file = f"{name if _PLAIN.fullmatch(name) else digest[:16]}.html"
         (folder / FOLDER / file).write_text(template.render(said), encoding="utf-8")
         failed = any(result.failure for result in own)
         pages.append(Page(f"{FOLDER}/{file}", own[0].case, own[0].benchmark, own[0].block, failed))

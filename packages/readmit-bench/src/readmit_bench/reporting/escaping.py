@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from readmit.models.fence import visible_text
+from readmit.lab import visible_text
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~$&])")
 # A list, a heading or a quote begins at the start of a line, and so would these.

@@ -9,8 +9,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from readmit.models.fence import visible_text
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.lab import visible_text
 from readmit_bench.episodes import digest_of_cases
 from readmit_bench.published import discrepancies, published
 from readmit_bench.reporting.backend_pairs import pair_tables

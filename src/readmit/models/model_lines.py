@@ -60,10 +60,10 @@ PROVIDERS = Plugins(
     "model",
     "readmit.models",
     {
-        "openai": Opener("readmit.models.open_model:open_openai", "models"),
-        "gguf": Opener("readmit.models.open_model:open_gguf", "gguf"),
-        "batch": Opener("readmit.models.open_model:open_batch", "models"),
-        "recorded": Opener("readmit.models.open_model:open_recorded"),
+        "openai": Opener("readmit.models.model_lines:open_openai", "models"),
+        "gguf": Opener("readmit.models.model_lines:open_gguf", "gguf"),
+        "batch": Opener("readmit.models.model_lines:open_batch", "models"),
+        "recorded": Opener("readmit.models.model_lines:open_recorded"),
     },
     ModelError,
 )
