@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from readmit import Policy, Workspace
+from readmit import Policy, Receipt, Workspace
+from readmit.events import EventKind
+from readmit.lab import Scope, digest
 from readmit.records.acts.draft import draft
-from readmit.records.acts.event import EventKind
-from readmit.records.canonical import digest
 from readmit.records.evidence import Evidence
-from readmit.records.items import Fact, Receipt, Scope
+from readmit.records.items import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
