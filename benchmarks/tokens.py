@@ -36,11 +36,11 @@ from readmit.lab import ExtractFrom, PairCase, Verifier, decode, digest, extract
 from readmit.models import Metered, MiniLM, Question, Reply, TokenLedger, Usage, opine
 from readmit.models.stages.extract import Extraction
 from readmit.models.stages.scan import Later, TargetLook, scan
-from readmit_bench.datasets.stale import read_stale
+from readmit_bench.datasets.stale_cases import read_stale
 from readmit_bench.episode_runs import Roles, attempt, method_named
 from readmit_bench.evaluation.development import FillerFacts, read_lines, stale_pairs
 from readmit_bench.evaluation.histories import SESSIONS
-from readmit_bench.planning.standin import answer_to
+from readmit_bench.plans.standin import answer_to
 from readmit_bench.settings import Settings as BenchSettings
 
 if TYPE_CHECKING:

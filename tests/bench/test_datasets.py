@@ -14,10 +14,17 @@ from tests.bench.data import SMOKE, shared
 
 from readmit.records.canonical import convert
 from readmit.records.error_types import RecordError
-from readmit_bench.datasets.manbench import CHALLENGER, DEPARTURE, is_eligible, quorum, read_manbench, with_answers
-from readmit_bench.datasets.memora import departure, evidence, read_memora
+from readmit_bench.datasets.manbench_cases import (
+    CHALLENGER,
+    DEPARTURE,
+    is_eligible,
+    quorum,
+    read_manbench,
+    with_answers,
+)
+from readmit_bench.datasets.memora_cases import departure, evidence, read_memora
 from readmit_bench.datasets.memora_files import RawSession, read_fillers
-from readmit_bench.datasets.stale import SESSIONS, SUBSTITUTE_NOTE, read_stale
+from readmit_bench.datasets.stale_cases import SESSIONS, SUBSTITUTE_NOTE, read_stale
 from readmit_bench.episodes import Session, Turn
 from readmit_bench.metrics import OLD_STALE, OLD_VALID
 from readmit_bench.settings import StaleSettings

@@ -10,7 +10,7 @@ import msgspec
 from readmit.errors import RecordError
 from readmit.models import Failure, Reply
 from readmit_bench.notes import notes
-from readmit_bench.prompting import request
+from readmit_bench.prompt_requests import request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

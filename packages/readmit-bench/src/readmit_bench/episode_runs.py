@@ -18,7 +18,7 @@ from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.checkpoints import work_state
 from readmit_bench.methods import Resources, admitted, checked, entry_named
 from readmit_bench.methods import made as method_made
-from readmit_bench.methods.protocol import Answering
+from readmit_bench.methods.method import Answering
 from readmit_bench.notes import notes
 from readmit_bench.results import Result
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit_bench.reading import words
+from readmit_bench.plain_turns import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
 
     from readmit_bench.outages import Fuse
-    from readmit_bench.running import ProviderCalls
+    from readmit_bench.study_runs import ProviderCalls
 
 
 def drive(tasks: Sequence[Task], models: Mapping[str, str], logs: Path, how: ProviderCalls, fuse: Fuse) -> None:

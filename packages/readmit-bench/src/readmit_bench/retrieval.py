@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from readmit_bench.episodes import Budget, Checkpoint, Row
 from readmit_bench.facts import Facts
-from readmit_bench.reading import facts
+from readmit_bench.plain_turns import facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence

@@ -36,7 +36,7 @@ import msgspec
 from readmit.inference import Turn
 from readmit.lab import ExtractFrom, extract_claims
 from readmit.models import Failure
-from readmit_bench.evaluation.verifying import moment_of
+from readmit_bench.evaluation.model_verifier import moment_of
 from readmit_bench.retrieval import (
     CLOCK,
     Ranker,

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from readmit.errors import RecordError
 from readmit.lab import Duty, Plan, Task, plan_tasks
+from readmit_bench.benchmarks.benchmark import OUTPUT, Study, other_counts
 from readmit_bench.benchmarks.conversations import Conversations, lost
-from readmit_bench.benchmarks.protocol import OUTPUT, Study, other_counts
-from readmit_bench.datasets.memora import read_memora
+from readmit_bench.datasets.memora_cases import read_memora
 from readmit_bench.episodes import Dataset
 from readmit_bench.judges import judge_memora
 from readmit_bench.methods.governance import Tuning
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from readmit.models import Embedder, Model
     from readmit_bench.episodes import Budget, Case, Checkpoint, Episode
-    from readmit_bench.reporting.scoring import Scored
+    from readmit_bench.reports.run_scores import Scored
     from readmit_bench.results import Result, RunPlan
     from readmit_bench.settings import MemoraSettings, Settings
 

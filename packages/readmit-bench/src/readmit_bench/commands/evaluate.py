@@ -75,11 +75,11 @@ def pairs(
     from readmit import Policy
     from readmit.lab import emit, show
     from readmit.models import open_model
+    from readmit_bench.evaluation.model_verifier import model_verifier
     from readmit_bench.evaluation.pairs import evaluate as measured
     from readmit_bench.evaluation.pairs import load_cases
+    from readmit_bench.evaluation.plain_tables import pairs_table
     from readmit_bench.evaluation.stored_judgments import holds_judgments, load_stored
-    from readmit_bench.evaluation.tables import pairs_table
-    from readmit_bench.evaluation.verifying import model_verifier
 
     policy = Policy(
         invalid_at=Decimal(str(invalid_at)),
@@ -142,9 +142,9 @@ def proposals(
     """
     from readmit.lab import emit, show
     from readmit.models import open_embedder
+    from readmit_bench.evaluation.plain_tables import proposals_table
     from readmit_bench.evaluation.proposals import measure_all
     from readmit_bench.evaluation.supplied_data import measure_given, read_filler, read_pairs
-    from readmit_bench.evaluation.tables import proposals_table
 
     if data is not None and pairs is None and fillers is None:
         measured = measure_all(data, open_embedder(embedder), range(seeds))

@@ -28,10 +28,10 @@ from readmit.models import Failure, ask_typed
 from readmit_bench.actor_answers import texts
 from readmit_bench.episodes import View
 from readmit_bench.methods.cupmem_memory import BUCKETS, SCHEMA, Memory
-from readmit_bench.methods.protocol import retrieved
+from readmit_bench.methods.method import retrieved
 from readmit_bench.methods.state import SESSION
-from readmit_bench.prompting import request
-from readmit_bench.reading import excerpt
+from readmit_bench.plain_turns import excerpt
+from readmit_bench.prompt_requests import request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ import msgspec
 
 from readmit import Policy
 from readmit.inference import Budgets, Settings, Signal
-from readmit_bench.methods.protocol import PRIVATE
+from readmit_bench.methods.method import PRIVATE
 
 # What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes.
 PAIRS_PER_RETURN = 28

@@ -45,9 +45,9 @@ from readmit.lab import Plan, Task, plan_tasks, report, sufficient
 from readmit.models import Question
 from readmit_bench.actor_answers import Staged, choices_in
 from readmit_bench.episodes import View, Withdrawn
-from readmit_bench.methods.composing import composed, statements_in, states
 from readmit_bench.methods.governance import LINKER
-from readmit_bench.methods.inferring import (
+from readmit_bench.methods.method import retrieved
+from readmit_bench.methods.product_inference import (
     Models,
     changed,
     compatible,
@@ -57,7 +57,6 @@ from readmit_bench.methods.inferring import (
     keep_extracted,
     look,
 )
-from readmit_bench.methods.protocol import retrieved
 from readmit_bench.methods.readmit_lexical import contested, declared, reading_of
 from readmit_bench.methods.state import (
     DUTY,
@@ -88,7 +87,8 @@ from readmit_bench.methods.support import (
     updated,
     with_heirs,
 )
-from readmit_bench.reading import excerpt
+from readmit_bench.methods.view_rows import composed, statements_in, states
+from readmit_bench.plain_turns import excerpt
 from readmit_bench.retrieval import Ranker
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from readmit.models import Embedder, Model
     from readmit_bench.episodes import Checkpoint, Finding
     from readmit_bench.methods.governance import Governance, Tuning
-    from readmit_bench.methods.inferring import Looked
+    from readmit_bench.methods.product_inference import Looked
     from readmit_bench.methods.state import Contest, Ending, Returned
 
 

@@ -21,7 +21,7 @@ from readmit import Policy, Reason, State, Workspace
 from readmit.errors import UnknownError
 from readmit.events import EventKind
 from readmit.lab import Drafted, Link, digest, worded
-from readmit_bench.evaluation.verifying import moment_of
+from readmit_bench.evaluation.model_verifier import moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@ import msgspec
 
 from readmit.lab import Obligation, Scope, common_words, quoted
 from readmit_bench.methods.state import Duty, Ending, Statement, session_of
-from readmit_bench.reading import words
+from readmit_bench.plain_turns import words
 from readmit_bench.retrieval import in_turn
 
 if TYPE_CHECKING:

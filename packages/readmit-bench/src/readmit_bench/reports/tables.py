@@ -9,17 +9,17 @@ from readmit_bench.benchmarks import benchmark_named, benchmarks
 from readmit_bench.intervals import interval_of
 from readmit_bench.metrics import percent
 from readmit_bench.published import published
-from readmit_bench.reporting.published_rows import printed_rows
-from readmit_bench.reporting.remarks import remarks
-from readmit_bench.reporting.scoring import AGGREGATES
+from readmit_bench.reports.published_rows import printed_rows
+from readmit_bench.reports.remarks import remarks
+from readmit_bench.reports.run_scores import AGGREGATES
 from readmit_bench.settings import Settings, overridden
 from readmit_bench.studies import study_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from readmit_bench.reporting.published_rows import Printed
-    from readmit_bench.reporting.scoring import Line, Scored
+    from readmit_bench.reports.published_rows import Printed
+    from readmit_bench.reports.run_scores import Line, Scored
     from readmit_bench.results import RunPlan
 
 NAMES = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.published import published
-from readmit_bench.reporting.scoring import AVERAGE, BOTH, POOLED
+from readmit_bench.reports.run_scores import AVERAGE, BOTH, POOLED
 from readmit_bench.studies import study_named
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from readmit_bench.published import PublishedTable
-    from readmit_bench.reporting.scoring import Scored
+    from readmit_bench.reports.run_scores import Scored
     from readmit_bench.results import RunPlan
 
 ADMITTING = ("trace-paper", "readmit", "readmit-lexical")

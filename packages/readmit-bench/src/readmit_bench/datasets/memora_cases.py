@@ -21,7 +21,7 @@ from readmit_bench.datasets.memora_files import PERIODS, read_clusters, visible_
 from readmit_bench.episodes import Case, Dataset, Episode, Labels, Session, Wanted, opaque_id
 from readmit_bench.polarity import polarities
 from readmit_bench.settings import MemoraSettings
-from readmit_bench.wording import fold
+from readmit_bench.spellings import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -16,7 +16,6 @@ import msgspec
 
 from readmit.errors import ModelError, RecordError
 from readmit_bench.benchmarks import benchmark_named
-from readmit_bench.embedding import embedder_named, embeds, retrieval_notes
 from readmit_bench.episode_runs import Roles
 from readmit_bench.episodes import digest_of_cases
 from readmit_bench.judge_free import ceilings
@@ -25,6 +24,7 @@ from readmit_bench.methods.store_histories import Stores
 from readmit_bench.methods.stores import check_stores
 from readmit_bench.model_free import model_free
 from readmit_bench.results import ANSWERS, AnswerStore, Results, RunPlan, alone, read_plan, read_results, start
+from readmit_bench.run_embedder import embedder_named, embeds, retrieval_notes
 from readmit_bench.settings import Settings, overridden
 from readmit_bench.studies import (
     absent_stores,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from readmit_bench.benchmarks import Study
     from readmit_bench.episodes import Case
-    from readmit_bench.planning.estimate import Estimate
+    from readmit_bench.plans.estimate import Estimate
     from readmit_bench.roles import Exchange
     from readmit_bench.studies import Cases
 
@@ -167,8 +167,8 @@ def plan_of(
     watch: Callable[[], None] = lambda: None,
 ) -> tuple[dict[str, str], Estimate]:
     """What a run of the same order would ask and take, and the model of each role. Nothing is asked."""
-    from readmit_bench.planning.estimate import Asking, estimate
-    from readmit_bench.planning.recorded_answers import Recorded
+    from readmit_bench.plans.estimate import Asking, estimate
+    from readmit_bench.plans.recorded_answers import Recorded
 
     study, models, methods, settings = _checked(order)
     found = _cases(order, study, settings)

@@ -6,14 +6,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from readmit_bench.benchmarks import benchmark_named
-from readmit_bench.methods.protocol import PRIVATE
+from readmit_bench.methods.method import PRIVATE
 from readmit_bench.results import JUDGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from readmit_bench.benchmarks import Study
-    from readmit_bench.reporting.scoring import Scored
+    from readmit_bench.reports.run_scores import Scored
     from readmit_bench.settings import Settings
 
 SCALES = (

@@ -11,13 +11,13 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from readmit_bench.reporting.escaping import one_line
+from readmit_bench.reports.harmless_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from readmit_bench.reporting.tables import Cell, Column, Table, TableRow
+    from readmit_bench.reports.tables import Cell, Column, Table, TableRow
 
 FOLDER = "tables"
 # What a spreadsheet would take for a formula.

@@ -6,13 +6,13 @@ from collections import Counter, defaultdict
 from statistics import mean, quantiles
 from typing import TYPE_CHECKING
 
-from readmit_bench.planning.estimate import CHARS_PER_TOKEN
-from readmit_bench.reporting.tables import Column, Table, columns_of, row_of
+from readmit_bench.plans.estimate import CHARS_PER_TOKEN
+from readmit_bench.reports.tables import Column, Table, columns_of, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from readmit_bench.reporting.tables import TableRow
+    from readmit_bench.reports.tables import TableRow
     from readmit_bench.results import Result, RunPlan
 
 NONE = "–"

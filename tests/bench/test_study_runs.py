@@ -15,11 +15,11 @@ import pytest
 from tests.bench.data import SMOKE, shared
 
 from readmit.records.error_types import ModelError, RecordError
-from readmit_bench import running
+from readmit_bench import study_runs
 from readmit_bench.episodes import Case
 from readmit_bench.results import RESULTS, read_plan, read_results
-from readmit_bench.running import RunOrder, failure_manifest, run, status
 from readmit_bench.studies import Cases, planned_cases, study_named
+from readmit_bench.study_runs import RunOrder, failure_manifest, run, status
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,7 +87,7 @@ def test_shuffled_labels_give_the_same_views_byte_for_byte(tmp_path: Path, monke
             mixed += [Case(case.episode, own[number - 1].labels) for number, case in enumerate(own)]
         return Cases(tuple(mixed), found.notes)
 
-    monkeypatch.setattr(running, "planned_cases", shuffled)
+    monkeypatch.setattr(study_runs, "planned_cases", shuffled)
     run(RunOrder(study="smoke"), tmp_path / "shuffled")
     views = [
         {result.key: msgspec.json.encode(result.view) for result in read_results(tmp_path / name)}

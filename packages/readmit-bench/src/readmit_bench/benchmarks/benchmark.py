@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from readmit.models import Embedder, Model
     from readmit_bench.episode_runs import Attempt
     from readmit_bench.episodes import Case, Checkpoint, Dataset, Episode, View
-    from readmit_bench.reporting.scoring import Scored
+    from readmit_bench.reports.run_scores import Scored
     from readmit_bench.results import Result, RunPlan
     from readmit_bench.retrieval import IndexedHistory
     from readmit_bench.settings import Settings

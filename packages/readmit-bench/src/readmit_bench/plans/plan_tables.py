@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit_bench.evaluation.tables import plain_table
-from readmit_bench.planning.estimate import Sum
-from readmit_bench.planning.standin import ASSUMED
+from readmit_bench.evaluation.plain_tables import plain_table
+from readmit_bench.plans.estimate import Sum
+from readmit_bench.plans.standin import ASSUMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from readmit_bench.planning.estimate import Estimate
-    from readmit_bench.planning.prices import Prices
+    from readmit_bench.plans.estimate import Estimate
+    from readmit_bench.plans.prices import Prices
 
 HEAD = ("method", "role", "calls", "input", "output", "output at most", "to be asked", "cost")
 ALL = "all, each request once"

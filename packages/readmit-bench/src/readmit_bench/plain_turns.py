@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from readmit.lab import common_words
 from readmit_bench.episodes import GAP
-from readmit_bench.wording import fold_typeset
+from readmit_bench.spellings import fold_typeset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.published import published
-from readmit_bench.reporting.backend_pairs import draw_pairs
-from readmit_bench.reporting.canvas import (
+from readmit_bench.reports.backend_pairs import draw_pairs
+from readmit_bench.reports.canvas import (
     BLACK,
     BLUE,
     LARGEST,
@@ -26,9 +26,9 @@ from readmit_bench.reporting.canvas import (
     save,
     sizes,
 )
-from readmit_bench.reporting.published_rows import FIRST, OURS, Printed, family, printed_rows
-from readmit_bench.reporting.scoring import AVERAGE, BOTH, MANBENCH, POOLED, SEEN, STALE, Line
-from readmit_bench.reporting.tables import in_order
+from readmit_bench.reports.published_rows import FIRST, OURS, Printed, family, printed_rows
+from readmit_bench.reports.run_scores import AVERAGE, BOTH, MANBENCH, POOLED, SEEN, STALE, Line
+from readmit_bench.reports.tables import in_order
 from readmit_bench.studies import study_named
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit_bench.published import PublishedRow
-    from readmit_bench.reporting.scoring import Scored
+    from readmit_bench.reports.run_scores import Scored
     from readmit_bench.results import RunPlan
 
 # Dark, middle and light, so that they differ in gray as well; published ones by their hatches.

@@ -44,9 +44,9 @@ def plan(
     their prices, and without any all four roles are planned.
     """
     from readmit.lab import emit, progress, show, shown
-    from readmit_bench.planning.plan_tables import PricedPlan, as_json, notes, table
-    from readmit_bench.planning.prices import read_prices
-    from readmit_bench.running import RunOrder, plan_of
+    from readmit_bench.plans.plan_tables import PricedPlan, as_json, notes, table
+    from readmit_bench.plans.prices import read_prices
+    from readmit_bench.study_runs import RunOrder, plan_of
 
     named = {role: asked.pop(role) for role in ROLES}
     models = named if any(named.values()) else {"actor": "actor", "judge": "judge"}

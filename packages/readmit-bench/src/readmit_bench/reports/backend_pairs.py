@@ -14,16 +14,16 @@ from readmit_bench.intervals import interval_of
 from readmit_bench.methods.stores import HALVES, STORES
 from readmit_bench.metrics import harmonic_mean, percent, score_memora
 from readmit_bench.published import published
-from readmit_bench.reporting.canvas import BLUE, GREEN, ORANGE, PINK, Drawn, Mark, bars, canvas, legend, save
-from readmit_bench.reporting.scoring import MEMORA, SEEN, draw
-from readmit_bench.reporting.tables import ABSENT, NAMES, THIS_RUN, Cell, Table, TableRow, columns_of, row_of
+from readmit_bench.reports.canvas import BLUE, GREEN, ORANGE, PINK, Drawn, Mark, bars, canvas, legend, save
+from readmit_bench.reports.run_scores import MEMORA, SEEN, draw
+from readmit_bench.reports.tables import ABSENT, NAMES, THIS_RUN, Cell, Table, TableRow, columns_of, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from readmit_bench.intervals import Floats, Interval
-    from readmit_bench.reporting.scoring import Kind, Scored
+    from readmit_bench.reports.run_scores import Kind, Scored
     from readmit_bench.results import Result, RunPlan
 
 LABEL = "tab:backend-portability"

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.lab import common_words
-from readmit_bench.methods.protocol import retrieved
+from readmit_bench.methods.method import retrieved
 from readmit_bench.methods.readmit_lexical import reading_of
 from readmit_bench.methods.state import session_of
-from readmit_bench.reading import words
+from readmit_bench.plain_turns import words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

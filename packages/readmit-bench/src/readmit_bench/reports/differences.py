@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit_bench.intervals import interval_of
-from readmit_bench.reporting.scoring import draw, scale_and_block, scale_values, scale_weights, values_of
-from readmit_bench.reporting.tables import ABSENT, UNRANKED, Cell, Table, columns_of, metric_name, row_of
+from readmit_bench.reports.run_scores import draw, scale_and_block, scale_values, scale_weights, values_of
+from readmit_bench.reports.tables import ABSENT, UNRANKED, Cell, Table, columns_of, metric_name, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from fractions import Fraction
 
     from readmit_bench.intervals import Floats
-    from readmit_bench.reporting.scoring import Scored
-    from readmit_bench.reporting.tables import TableRow
+    from readmit_bench.reports.run_scores import Scored
+    from readmit_bench.reports.tables import TableRow
     from readmit_bench.results import Result, RunPlan
 
 REFERENCE, PAPER, OURS = "Static", "trace-paper", "readmit"

@@ -8,7 +8,7 @@ import pytest
 
 from readmit.text.english import common_words
 from readmit_bench.episodes import GAP, Row
-from readmit_bench.reading import Phrases, excerpt, read, runs
+from readmit_bench.plain_turns import Phrases, excerpt, read, runs
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any
 from readmit.errors import ReadmitError
 from readmit.models import Lexical, Reply, Usage
 from readmit_bench.benchmarks import benchmark_named
-from readmit_bench.benchmarks.protocol import OUTPUT
+from readmit_bench.benchmarks.benchmark import OUTPUT
 from readmit_bench.episode_runs import Roles, attempt, method_named, scored
 from readmit_bench.methods import entry_named
-from readmit_bench.planning.standin import answer_to, parts_in
+from readmit_bench.plans.standin import answer_to, parts_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from readmit.models import Ask
     from readmit_bench.episodes import Case
-    from readmit_bench.planning.recorded_answers import Recorded
+    from readmit_bench.plans.recorded_answers import Recorded
     from readmit_bench.settings import Settings
 
 CHARS_PER_TOKEN = 4.0

@@ -13,18 +13,18 @@ from readmit.errors import RecordError
 from readmit.lab import visible_text
 from readmit_bench.episodes import digest_of_cases
 from readmit_bench.published import discrepancies, published
-from readmit_bench.reporting.backend_pairs import pair_tables
-from readmit_bench.reporting.costs import cost_tables
-from readmit_bench.reporting.differences import difference_tables
-from readmit_bench.reporting.episode_pages import write_pages
-from readmit_bench.reporting.escaping import cut, in_markdown
-from readmit_bench.reporting.exporting import FOLDER as TABLES
-from readmit_bench.reporting.exporting import write_tables
-from readmit_bench.reporting.figures import draw
-from readmit_bench.reporting.glossary import METRICS
-from readmit_bench.reporting.provenance import in_short, remarks, what_was_run
-from readmit_bench.reporting.scoring import score_run
-from readmit_bench.reporting.tables import Column, Table, published_tables, row_of, score_tables
+from readmit_bench.reports.backend_pairs import pair_tables
+from readmit_bench.reports.costs import cost_tables
+from readmit_bench.reports.differences import difference_tables
+from readmit_bench.reports.episode_pages import write_pages
+from readmit_bench.reports.figures import draw
+from readmit_bench.reports.glossary import METRICS
+from readmit_bench.reports.harmless_text import cut, in_markdown
+from readmit_bench.reports.provenance import in_short, remarks, what_was_run
+from readmit_bench.reports.run_scores import score_run
+from readmit_bench.reports.table_files import FOLDER as TABLES
+from readmit_bench.reports.table_files import write_tables
+from readmit_bench.reports.tables import Column, Table, published_tables, row_of, score_tables
 from readmit_bench.results import read_plan, read_results
 from readmit_bench.settings import Settings, overridden
 from readmit_bench.studies import planned_cases, study_named
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit_bench.episodes import Episode
-    from readmit_bench.reporting.canvas import Drawn
-    from readmit_bench.reporting.episode_pages import Page
+    from readmit_bench.reports.canvas import Drawn
+    from readmit_bench.reports.episode_pages import Page
     from readmit_bench.results import Result, RunPlan
 
 EPISODES = 50

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING
 
-from readmit_bench.reporting.exporting import as_csv, as_latex, in_latex, write_tables
-from readmit_bench.reporting.tables import Cell, Column, Table, TableRow, columns_of, row_of
+from readmit_bench.reports.table_files import as_csv, as_latex, in_latex, write_tables
+from readmit_bench.reports.tables import Cell, Column, Table, TableRow, columns_of, row_of
 
 if TYPE_CHECKING:
     from pathlib import Path
