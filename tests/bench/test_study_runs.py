@@ -14,14 +14,18 @@ import msgspec
 import pytest
 from tests.bench.data import SMOKE, shared
 
+from readmit.models import Lexical
 from readmit.records.error_types import ModelError, RecordError
 from readmit_bench import study_runs
 from readmit_bench.episodes import Case
+from readmit_bench.reports.pages import write_report
 from readmit_bench.results import RESULTS, read_plan, read_results
+from readmit_bench.run_embedder import KeptVectors
 from readmit_bench.studies import Cases, planned_cases, study_named
 from readmit_bench.study_runs import RunOrder, failure_manifest, run, status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -34,6 +38,64 @@ def test_smoke_needs_neither_download_nor_model(tmp_path: Path) -> None:
     assert [note for note in read_plan(tmp_path).notes if "would score VIA 100.00 and IIR 0.00 on stale" in note]
     counts = Counter((result.benchmark, result.method) for result in read_results(tmp_path))
     assert set(counts.values()) == {6, 3, 9}
+
+
+def test_a_period_is_chosen_for_the_run_and_in_its_report(tmp_path: Path) -> None:
+    data, out = tmp_path / "memora", tmp_path / "run"
+    shutil.copytree(SMOKE / "memora" / "weekly", data / "weekly")
+    shutil.copytree(SMOKE / "memora" / "weekly", data / "monthly")
+    words = ["readmit", "bench", "run", "memora", "--data", str(data), "--out", str(out), "--methods", "Static"]
+    words += ["--period", "monthly", "--set", "memora.retrieval=lexical"]
+    subprocess.run([sys.executable, "-m", *words], check=True, capture_output=True)
+    plan = read_plan(out)
+    assert plan.planned == 6
+    assert plan.settings == ("memora.retrieval=lexical", "memora.periods=monthly")
+    assert "Memora: 2 questions in 1 of 1 clusters (monthly)." in plan.notes
+    report = write_report([out], tmp_path / "report", episodes=0).with_suffix(".md").read_text(encoding="utf-8")
+    assert "2 questions in 1 of 1 clusters (monthly)" in report
+    assert "memora.periods=monthly" in report
+
+
+def test_a_period_of_another_study_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="period: stale has no periods"):
+        run(RunOrder(study="stale", data=SMOKE / "stale", periods=("weekly",)), tmp_path)
+
+
+def test_a_resumed_run_embeds_nothing_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    embedded: list[str] = []
+    embed = Lexical.embed
+
+    def counted(self: Lexical, texts: Sequence[str]) -> Any:
+        embedded.extend(texts)
+        return embed(self, texts)
+
+    monkeypatch.setattr(Lexical, "embed", counted)
+    order = RunOrder(
+        study="memora", data=SMOKE / "memora", methods=("Static",), embedder="lexical", answers=tmp_path / "shared"
+    )
+    run(order, tmp_path / "one")
+    first = {result.key: result.view for result in read_results(tmp_path / "one")}
+    assert len(embedded) == len(set(embedded)) > 0
+    embedded.clear()
+    (tmp_path / "one" / RESULTS).unlink()
+    run(order, tmp_path / "one")
+    run(order, tmp_path / "two")
+    assert embedded == []
+    for out in ("one", "two"):
+        assert {result.key: result.view for result in read_results(tmp_path / out)} == first
+
+
+def test_vectors_are_kept_by_embedder_and_a_run_without_any_keeps_none(tmp_path: Path) -> None:
+    kept = KeptVectors(tmp_path / "deep" / "vectors.db")
+    assert kept.read_vectors("bench", "one", ["a"]) == {}
+    assert not (tmp_path / "deep").exists()
+    many = {f"digest {number}": bytes([number % 256]) for number in range(1_200)}
+    kept.write_vectors("bench", "one", many)
+    kept.write_vectors("bench", "one", {"digest 7": b"later"})
+    kept.write_vectors("bench", "two", {"digest 7": b"other"})
+    again = KeptVectors(tmp_path / "deep" / "vectors.db")
+    assert again.read_vectors("bench", "one", [*many, "absent"]) == many
+    assert again.read_vectors("bench", "two", list(many)) == {"digest 7": b"other"}
 
 
 def test_a_second_run_adds_nothing(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from readmit_bench.methods.store_histories import Stores
 from readmit_bench.methods.stores import check_stores
 from readmit_bench.model_free import model_free
 from readmit_bench.results import ANSWERS, AnswerStore, Results, RunPlan, alone, read_plan, read_results, start
-from readmit_bench.run_embedder import embedder_named, embeds, retrieval_notes
+from readmit_bench.run_embedder import VECTORS, embedder_named, embeds, retrieval_notes
 from readmit_bench.settings import Settings, overridden
 from readmit_bench.studies import (
     absent_stores,
@@ -74,6 +74,8 @@ class RunOrder:
     seed: int = 0
     settings: tuple[str, ...] = ()
     """Settings that differ from the paper's, as ``stale.retrieved_union=20``."""
+    periods: tuple[str, ...] = ()
+    """Periods of Memora's release that are drawn from; none: all that the folder holds."""
     max_tokens: int | None = None
     token_limit: int | None = None
     time_limit: int | None = None
@@ -81,9 +83,18 @@ class RunOrder:
     """Where answers are kept, if not with the run: several runs may share the place. It changes no result."""
     calls: ProviderCalls = field(default_factory=ProviderCalls)
 
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """The settings, with the periods as the one that they are."""
+        return (*self.settings, *([f"memora.periods={','.join(self.periods)}"] if self.periods else ()))
+
     def store(self, out: Path) -> Path:
         """The file of the answers."""
         return (self.answers or out) / ANSWERS
+
+    def vectors(self, out: Path) -> Path:
+        """The file of the vectors, beside the answers."""
+        return (self.answers or out) / VECTORS
 
 
 @dataclass(frozen=True)
@@ -138,7 +149,8 @@ def run(order: RunOrder, out: Path, watch: Callable[[int, int], None] | None = N
     """Run what is left of a study. ``watch`` gets the number of lines done and planned."""
     study, models, methods, settings = _checked(order)
     found = _cases(order, study, settings)
-    embedder = embedder_named(order.embedder) if embeds(study, methods, settings) else None
+    vectors = order.vectors(out)
+    embedder = embedder_named(order.embedder, vectors) if embeds(study, methods, settings) else None
     check_stores(methods, embedder)
     tally = _Tally()
     # Without models, episodes over one history follow one another; with models, samples of all run side by side.
@@ -196,7 +208,9 @@ def _checked(order: RunOrder) -> tuple[Study, dict[str, str], tuple[str, ...], S
     models = roles_named(order.models or {})
     methods = chosen_methods(study, order.methods, models=bool(models))
     check_roles(study, models, methods)
-    settings = overridden(Settings(), order.settings)
+    if order.periods and "memora" not in study.benchmarks:
+        raise RecordError(f"period: {study.name} has no periods; leave it out, or run a study of Memora")
+    settings = overridden(Settings(), order.changes)
     return staffed(study, settings), models, methods, settings
 
 
@@ -276,7 +290,7 @@ def _plan(
         max_tokens=order.max_tokens,
         token_limit=order.token_limit,
         time_limit=order.time_limit,
-        settings=tuple(order.settings),
+        settings=order.changes,
         agents=scales,
         version=version("readmit"),
     )

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.errors import RecordError
-from readmit_bench.datasets.memora_files import PERIODS, read_clusters, visible_session
+from readmit_bench.datasets.memora_files import read_clusters, visible_session
 from readmit_bench.episodes import Case, Dataset, Episode, Labels, Session, Wanted, opaque_id
 from readmit_bench.polarity import polarities
-from readmit_bench.settings import MemoraSettings
+from readmit_bench.settings import PERIODS, MemoraSettings
 from readmit_bench.spellings import fold
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def read_memora(root: Path, settings: MemoraSettings | None = None) -> Dataset[M
     """Every eligible question at every departure, from the folder or archive."""
     settings = settings or MemoraSettings()
     cases: list[Case[MemoraLabels]] = []
-    clusters = read_clusters(root)
+    clusters = read_clusters(root, settings.periods)
     for cluster in clusters:
         cases += _cases(cluster, settings)
     questions = {(case.labels.cluster, case.labels.question) for case in cases}
