@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.result import Result, at_most, scratch
 from readmit import Policy, Workspace
 from readmit.backends import ScopedMem
-from readmit.lab import Entry, text_digest
+from readmit.lab import Entry, desk_of, text_digest
 from readmit.memory import Archived, Binding, Memory, Stored
 from readmit.models import FunctionEmbedder
 
@@ -48,7 +48,7 @@ def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
 
 def _openers() -> dict[str, Callable[[Workspace, Path], MemoryBackend]]:
     openers: dict[str, Callable[[Workspace, Path], MemoryBackend]] = {
-        "ScopedMem": lambda team, _: ScopedMem(team.log.memories, team.name)
+        "ScopedMem": lambda team, _: ScopedMem(desk_of(team).log.memories, team.name)
     }
     if find_spec("mem0") is not None:
         from readmit.backends import Mem0
@@ -64,7 +64,7 @@ def _openers() -> dict[str, Callable[[Workspace, Path], MemoryBackend]]:
         from readmit.backends.langgraph import LangGraphMemory, index_with
 
         openers["LangGraph's InMemoryStore"] = lambda team, _: LangGraphMemory(
-            InMemoryStore(index=index_with(_embedder())), team.name, history=team.log.memories
+            InMemoryStore(index=index_with(_embedder())), team.name, history=desk_of(team).log.memories
         )
     return openers
 

@@ -20,6 +20,7 @@ import msgspec
 from benchmarks.result import Result, at_most, best, peak_memory, scratch
 from benchmarks.team import DEPARTURE, EVENTS_SINCE, TASK, VISIBLE, build, fill
 from readmit import Workspace
+from readmit.lab import desk_of
 from readmit.log.engines.sqlite_schema import SHIFT
 from readmit.records.evidence import Evidence
 from readmit.records.items import AnyItem
@@ -95,7 +96,7 @@ def _load_modules() -> None:
 
 
 def _floor(team: Workspace) -> list[tuple[object, str]]:
-    sql = team.log.connection.sql  # type: ignore[attr-defined]
+    sql = desk_of(team).log.connection.sql  # type: ignore[attr-defined]
     read = []
     for kind, decoder in (("state", msgspec.json.Decoder(AnyItem)), ("observation", msgspec.json.Decoder(Evidence))):
         rows = sql.execute(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from readmit import Policy, Receipt, Workspace
 from readmit.events import EventKind
-from readmit.lab import Scope, digest
+from readmit.lab import Scope, desk_of, digest
 from readmit.records.acts.draft import draft
 from readmit.records.evidence import Evidence
 from readmit.records.items import Fact
@@ -64,7 +64,7 @@ def fill(path: Path | str, start: int, upto: int, step: Callable[[int], None]) -
 def grow(team: Workspace, start: int, upto: int, step: Callable[[int], None]) -> None:
     """The same, in a workspace that is open."""
     now = datetime.now(UTC)
-    log = team.log
+    log = desk_of(team).log
     scope = Scope(workspace=team.name, task="other")
     evidence = Evidence(text="The other task's own observation.", by="B1", at=now, scope=scope)
     receipt = Receipt(evidence=digest(evidence), binds=("item",))

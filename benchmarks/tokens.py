@@ -32,7 +32,7 @@ from benchmarks.result import Result, at_most, shared_folder
 from readmit import Pair, Policy, Workspace
 from readmit.inference import Inference, Prepared, Settings, Signal, Turn
 from readmit.inference.baseline import observation_text
-from readmit.lab import ExtractFrom, PairCase, Verifier, decode, digest, extract_claims, windows
+from readmit.lab import ExtractFrom, PairCase, Verifier, decode, desk_of, digest, extract_claims, windows
 from readmit.models import Metered, MiniLM, Question, Reply, TokenLedger, Usage, opine
 from readmit.models.stages.extract import Extraction
 from readmit.models.stages.scan import Later, TargetLook, scan
@@ -326,7 +326,7 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
             for at in range(record.departure + 1, len(record.sessions))
         }
         near = _nearest(
-            record.question, {name: observation_text(workspace.log.evidence(name)) for name in later}, embedder
+            record.question, {name: observation_text(desk_of(workspace).log.evidence(name)) for name in later}, embedder
         )
         inference.ingest(near, by="A2", turns=later, per_call=6)
         first, second = Spent(), Spent()
@@ -336,7 +336,7 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
             assert returned.admitted, returned.reasons
             ledger = TokenLedger()
             assert returned.view is not None
-            texts = [workspace.log.item(one.id).text for one in returned.view.items]
+            texts = [desk_of(workspace).log.item(one.id).text for one in returned.view.items]
             _answer(record, Metered(model, ledger), texts)
             for stage, tokens in _prepared(workspace, returned.id):
                 spent[stage] = spent.get(stage, 0) + tokens
@@ -346,7 +346,7 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
 
 def _prepared(workspace: Workspace, return_id: str) -> list[tuple[str, int]]:
     """What the audit says that preparing a return took, per stage."""
-    rows = [row for row in workspace.log.audit.rows() if (row.return_id, row.kind) == (return_id, "inference")]
+    rows = [row for row in desk_of(workspace).log.audit.rows() if (row.return_id, row.kind) == (return_id, "inference")]
     found = [decode(row.body, Prepared, what="audit row") for row in rows]
     return [(one.stage, one.input + one.output) for prepared in found for one in prepared.usage]
 

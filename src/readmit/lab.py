@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     )
     from readmit.text.carried import worded
     from readmit.text.english import common_words
+    from readmit.workspace.workspace import as_readmit, desk_of
 else:
     __getattr__ = lazily(
         __name__,
@@ -84,6 +85,7 @@ else:
             ),
             "readmit.text.carried": ("worded",),
             "readmit.text.english": ("common_words",),
+            "readmit.workspace.workspace": ("as_readmit", "desk_of"),
         },
     )
 
@@ -114,10 +116,12 @@ __all__ = [
     "Task",
     "VectorsInMemory",
     "Verifier",
+    "as_readmit",
     "canonical",
     "command",
     "common_words",
     "decode",
+    "desk_of",
     "digest",
     "emit",
     "explained",

@@ -117,7 +117,7 @@ def look(invocation: Invocation, /, *, principal: str, role: str, task: str, pur
 
     with invocation.open() as workspace:
         agent = workspace.agent(principal, role=role, task=task)
-        found = workspace.look(agent, purpose=purpose) or Looked()
+        found = agent.look(purpose=purpose) or Looked()
     if invocation.json:
         emit({"unchanged": list(found.unchanged), "found": [to_builtins(one) for one in found.found]})
         return

@@ -20,7 +20,7 @@ import msgspec
 from readmit import Policy, Reason, State, Workspace
 from readmit.errors import UnknownError
 from readmit.events import EventKind
-from readmit.lab import Drafted, Link, digest, worded
+from readmit.lab import Drafted, Link, as_readmit, desk_of, digest, worded
 from readmit_bench.evaluation.model_verifier import moment_of
 
 if TYPE_CHECKING:
@@ -296,7 +296,7 @@ def record(
         text,
         sources=[evidence],
         # The author of a statement is the observer of its session.
-        by=workspace.log.evidence(evidence).by,
+        by=desk_of(workspace).log.evidence(evidence).by,
         id=statement.id,
         slot=None if statement.slot is None else _name(statement.slot),
         supports=statement.supports,
@@ -335,10 +335,12 @@ def _apply(workspace: Workspace, work: Work, clock: Clock, place: Mapping[str, i
 
 def link(workspace: Workspace, links: Mapping[str, Iterable[str]], linker: str | None) -> None:
     """Record which needs items are evidence for."""
-    writer = workspace.principal(OWNER) if linker is None else workspace.as_readmit()
+    writer = workspace.principal(OWNER) if linker is None else as_readmit(workspace)
     for item, needs in links.items():
         for need in needs:
-            writer.append(EventKind.LINK, Link(item=item, need=need, drafted=linker), id=digest((item, need)))
+            desk_of(writer).writer.write(
+                EventKind.LINK, Link(item=item, need=need, drafted=linker), id=digest((item, need))
+            )
 
 
 def contest_name(number: int) -> str:

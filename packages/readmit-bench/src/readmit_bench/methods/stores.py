@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from readmit.errors import BackendError, ModelError
+from readmit.lab import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -76,7 +77,9 @@ def opened(
     if store == "ScopedMem":
         from readmit.backends import ScopedMem
 
-        yield ScopedMem(workspace.log.memories, workspace.name, embedder=embedder, clock=workspace.now)
+        yield ScopedMem(
+            desk_of(workspace).log.memories, workspace.name, embedder=embedder, clock=desk_of(workspace).writer.clock
+        )
         return
     backend = _open(store, workspace, folder, _needed(embedder, store), model)
     try:
@@ -105,7 +108,7 @@ def _open(store: Store, workspace: Workspace, folder: Path, embedder: Embedder, 
         os.environ[URL],
         workspace.name,
         api_key=os.environ[KEY],
-        ledger=workspace.log.sources,
+        ledger=desk_of(workspace).log.sources,
         embedder=embedder,
         # A server outlives the run, and no other run may see these records.
         name=f"bench-{secrets.token_hex(8)}",
