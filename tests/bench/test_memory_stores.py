@@ -192,7 +192,7 @@ def test_an_answer_that_may_still_come_is_no_failure_whatever_the_store_makes_of
         Asking.model = options["model"]
         return opened(*args, **options)
 
-    monkeypatch.setattr("readmit.backends.scopedmem.ScopedMem", Asking)
+    monkeypatch.setattr("readmit.backends.ScopedMem", Asking)
     monkeypatch.setattr("readmit_bench.methods.store_histories.opened", open_asking)
     model = Late()
     with Stores() as stores:
