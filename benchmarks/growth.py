@@ -70,7 +70,7 @@ def _measure(path: Path, written: int) -> dict[str, float]:
 
 
 def _size(team: Workspace) -> int:
-    sql = desk_of(team).log.connection.sql  # type: ignore[attr-defined]
+    sql = desk_of(team).log.connection.sql
     (pages,), (each,) = (sql.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
     return int(pages) * int(each)
 
