@@ -9,7 +9,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from readmit.cli import main, plugins
+from readmit.cli import entry_points as plugins
+from readmit.cli import main
 
 
 @click.command("greet")

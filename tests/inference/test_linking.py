@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.cli.teams import lines
+from readmit.cli.model_use.model_options import lines
 from readmit.inference import Inference, Prepared, Settings
 from readmit.inference.settings import Budgets
 from readmit.models.batch import Batch, batch_status, waiting

@@ -7,33 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from readmit.cli import (
-    audit,
-    backends,
-    backups,
-    batch,
-    browsing,
-    checking,
-    demo,
-    diagnosis,
-    inferring,
-    keys,
-    leasing,
-    page,
-    play,
-    plugins,
-    queries,
-    returning,
-    sources,
-    subscribing,
-    verifying,
-    witness,
-    writers,
-    writing,
-)
+from readmit.cli import entry_points as plugins
+from readmit.cli.agents import presence_commands as leasing
+from readmit.cli.agents import return_commands as returning
+from readmit.cli.agents import subscribe_command as subscribing
 from readmit.cli.command import write_examples
-from readmit.cli.declared import command_of
-from readmit.cli.errors import JsonUsageError
+from readmit.cli.error_lines import JsonUsageError
+from readmit.cli.inquiry import check_command as checking
+from readmit.cli.inquiry import diagnosis_commands as diagnosis
+from readmit.cli.inquiry import explain_commands as queries
+from readmit.cli.inquiry import listing_commands as browsing
+from readmit.cli.inquiry import page_command as page
+from readmit.cli.inquiry import verify_command as verifying
+from readmit.cli.model_use import backend_commands as backends
+from readmit.cli.model_use import batch_commands as batch
+from readmit.cli.model_use import inference_commands as inferring
+from readmit.cli.operation import audit_commands as audit
+from readmit.cli.operation import backup_commands as backups
+from readmit.cli.operation import key_commands as keys
+from readmit.cli.operation import witness_command as witness
+from readmit.cli.operation import writer_commands as writers
+from readmit.cli.scenarios import demo_command as demo
+from readmit.cli.scenarios import play_command as play
+from readmit.cli.statements import item_commands as writing
+from readmit.cli.statements import observe_command as sources
+from readmit.cli.statements.declared_commands import command_of
 from readmit.cli.status import MEANINGS
 from readmit.records.acts.kinds import KINDS, load_declared_elsewhere
 

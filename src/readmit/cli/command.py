@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from readmit.cli import errors
+from readmit.cli import error_lines as errors
 from readmit.cli.options import GroupedOption
 from readmit.cli.references import Reference, resolve_all
 from readmit.cli.status import Status

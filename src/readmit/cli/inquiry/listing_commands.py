@@ -55,7 +55,7 @@ def list_items(invocation: Invocation, /, **wanted: str | None) -> None:
     An item stands if there is no cause against it. Whether an agent may act on it also depends on the agent: its return
     decides that, and `readmit explain` explains it.
     """
-    from readmit.cli import entries
+    from readmit.cli import item_words as entries
     from readmit.cli.output import emit, show
     from readmit.text.english import counted
 
@@ -79,7 +79,7 @@ def _listing(invocation: Invocation) -> Listing:
 
 
 def _wanted(one: ListedItem, wanted: dict[str, str | None]) -> bool:
-    from readmit.cli.entries import state
+    from readmit.cli.item_words import state
 
     item = one.item
     said = {"slot": item.slot, "task": item.scope.task, "kind": item.kind, "state": state(one), "by": item.by}
@@ -106,7 +106,7 @@ def show_one(invocation: Invocation, /, *, id: str) -> None:
 
 
 def _show_item(invocation: Invocation, workspace: Workspace, listing: Listing, name: str) -> None:
-    from readmit.cli import entries
+    from readmit.cli import item_words as entries
     from readmit.cli.output import emit, show
 
     log, one = workspace.log, listing.items[name]
@@ -129,7 +129,7 @@ def _show_item(invocation: Invocation, workspace: Workspace, listing: Listing, n
 
 
 def _show_observation(invocation: Invocation, listing: Listing, event: Event) -> None:
-    from readmit.cli import entries
+    from readmit.cli import item_words as entries
     from readmit.cli.output import emit, show
 
     items = listing.drawn_from(event.digest)
@@ -160,7 +160,7 @@ def show_log(
     invocation: Invocation, /, *, kinds: tuple[str, ...], by: str | None, item: str | None, since: int, limit: int
 ) -> None:
     """What happened, the newest last."""
-    from readmit.cli import entries
+    from readmit.cli import item_words as entries
     from readmit.cli.output import emit, show
     from readmit.text.english import counted
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from readmit.cli import heads, options
+from readmit.cli import options
 from readmit.cli.command import command
+from readmit.cli.operation import head_commands as heads
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
 from readmit.records.acts.event import EventKind
@@ -55,8 +56,8 @@ def list_returns(invocation: Invocation, /) -> None:
     """Every return of the workspace, in order."""
     from rich.text import Text
 
+    from readmit.cli.decision_words import COLORS
     from readmit.cli.output import emit, show, table
-    from readmit.cli.reports import COLORS
 
     with invocation.open() as workspace:
         found = [
@@ -100,7 +101,8 @@ def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) ->
     """One return: who asked, the decision, every duty and candidate, what is missing, and what happened to the view."""
     import msgspec
 
-    from readmit.cli import reports, shapes
+    from readmit.cli import decision_words as reports
+    from readmit.cli import shapes
     from readmit.cli.output import emit, show, shown
     from readmit.diagnosis.history import recorded
     from readmit.records.error_types import UnknownError
@@ -195,7 +197,7 @@ def verify(invocation: Invocation, /, *, kept: BinaryIO | None, keys: tuple[str,
 
 
 def _named(words: tuple[str, ...]) -> list[bytes | NoteKey]:
-    from readmit.cli.verifying import named_keys
+    from readmit.cli.inquiry.verify_command import named_keys
 
     raw, logs = named_keys(words)
     return [*raw.values(), *logs]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from readmit.cli.command import command
+from readmit.cli.model_use.model_options import MODEL
 from readmit.cli.status import Status
-from readmit.cli.teams import MODEL
 from readmit.records.error_types import CheckLimitError, PendingAnswers, ReadmitError
 
 if TYPE_CHECKING:

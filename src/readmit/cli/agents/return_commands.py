@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from readmit.cli import options, teams
+from readmit.cli import options
 from readmit.cli.command import command
+from readmit.cli.model_use import model_options as teams
 from readmit.cli.references import Reference
 from readmit.cli.status import OF_DECISION, Status
 
@@ -164,7 +165,7 @@ def _print(
     *,
     agent_facing: bool,
 ) -> None:
-    from readmit.cli import reports
+    from readmit.cli import decision_words as reports
     from readmit.cli.output import show, shown
 
     decision, who = returned.decision, returned.request.identity

@@ -27,7 +27,8 @@ def add_to(group: click.Group) -> None:
 @click.argument("item", type=Reference("item"), required=False)
 def explain(invocation: Invocation, /, *, return_id: str, item: str | None) -> None:
     """Why an item was in or out of a past return; without ITEM, all of its candidates, duties and what it lacked."""
-    from readmit.cli import reports, shapes
+    from readmit.cli import decision_words as reports
+    from readmit.cli import shapes
     from readmit.cli.output import emit, show, shown
 
     with invocation.open() as workspace:
@@ -64,7 +65,7 @@ def explain(invocation: Invocation, /, *, return_id: str, item: str | None) -> N
 @click.option("--all", "every", is_flag=True, help="Replay every return of the workspace.")
 def replay(invocation: Invocation, /, *, return_id: str | None, every: bool) -> Status:
     """Recompute a past decision from the log and the stored verdicts, and compare bytes."""
-    from readmit.cli.audit import returns_of
+    from readmit.cli.operation.audit_commands import returns_of
     from readmit.cli.output import emit, progress, show
     from readmit.text.english import counted
 

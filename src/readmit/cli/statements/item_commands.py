@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from readmit.cli import errors, options
+from readmit.cli import error_lines as errors
+from readmit.cli import options
 from readmit.cli.command import command
-from readmit.cli.declared import command_of
 from readmit.cli.references import Reference
-from readmit.cli.steps import notices_of, step_of, text_of, write_item, write_steps
+from readmit.cli.statements.declared_commands import command_of
+from readmit.cli.statements.written_sources import notices_of, step_of, text_of, write_item, write_steps
 from readmit.records.acts.kinds import KINDS
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from readmit.cli import reports, shapes
+from readmit.cli import decision_words as reports
+from readmit.cli import shapes
 from readmit.cli.output import shown
 from readmit.records.acts.event import Checkpoint, Supersede
 from readmit.records.evidence import Evidence, Experience

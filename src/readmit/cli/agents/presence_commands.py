@@ -79,7 +79,7 @@ def sweep(invocation: Invocation, /, *, every: float | None, trust_clock: bool) 
 
 
 def _print(invocation: Invocation, found: Sweep) -> None:
-    from readmit.cli.entries import agent
+    from readmit.cli.item_words import agent
     from readmit.cli.output import emit, show, shown
 
     if invocation.json:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from readmit.cli import errors, options
+from readmit.cli import error_lines as errors
+from readmit.cli import options
 from readmit.cli.command import command
 
 if TYPE_CHECKING:

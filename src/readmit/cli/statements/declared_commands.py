@@ -88,7 +88,7 @@ def _metavar(said: SaidField) -> str | None:
 
 def _write(invocation: Invocation, kind: DeclaredKind, given: dict[str, Any]) -> None:
     from readmit.cli.output import emit, show, shown
-    from readmit.cli.steps import step_of, write_steps
+    from readmit.cli.statements.written_sources import step_of, write_steps
     from readmit.scenario.steps import DeclaredStep, event_of
 
     step = step_of({"do": str(kind), **given})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from readmit.cli import errors
+from readmit.cli import error_lines as errors
 from readmit.cli.command import command
 from readmit.cli.status import Status
 from readmit.records.error_types import RecordError, SealError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from readmit.cli import errors
+from readmit.cli import error_lines as errors
 from readmit.cli.command import command
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def play(
 def _print(done: Play) -> None:
     from rich.text import Text
 
-    from readmit.cli import reports
+    from readmit.cli import decision_words as reports
     from readmit.cli.output import show, shown
     from readmit.text.english import counted
 

@@ -9,8 +9,8 @@ import msgspec
 
 from readmit.cli import options
 from readmit.cli.command import command
+from readmit.cli.model_use.model_options import MODEL, lines, models, opened
 from readmit.cli.references import Reference
-from readmit.cli.teams import MODEL, lines, models, opened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from readmit.cli.decision_words import ground, short
 from readmit.cli.output import shown, table
-from readmit.cli.reports import ground, short
 from readmit.records.acts.event import Checkpoint
 from readmit.records.acts.held_back import Wait
 from readmit.records.acts.kinds import sentence

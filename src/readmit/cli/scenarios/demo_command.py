@@ -38,6 +38,6 @@ def demo(invocation: Invocation, /, *, db: str | None) -> None:
         if invocation.json:
             emit({one.label: shapes.summary(one.outcome.decision, one.dispositions) for one in done.returns})
             return
-        from readmit.cli.panels import panels
+        from readmit.cli.scenarios.demo_panels import panels
 
         show(*panels(done))
