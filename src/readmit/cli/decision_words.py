@@ -1,33 +1,59 @@
-"""Decisions as text."""
+"""Decisions in words, and as plain values for JSON."""
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from readmit.cli import shapes
+import msgspec
+
+from readmit.cli.item_words import DIGEST, disposition_table, draft_lines, short_digest
 from readmit.cli.output import shown, table
-from readmit.diagnosis.history import chain, draft_in_words, looked_in_words
-from readmit.records.reasons import DutyState, State
+from readmit.diagnosis.history import looked_in_words
+from readmit.records.reasons import DutyState, Reason
 from readmit.text.english import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from fractions import Fraction
 
+    from rich.console import RenderableType
     from rich.table import Table
     from rich.text import Text
 
     from readmit.diagnosis.missing_needs import Former, Lack
-    from readmit.records.decisions import Cause, ConstraintNote, Decision, Disposition, DutyNote
+    from readmit.records.decisions import ConstraintNote, Decision, Disposition, DutyNote
     from readmit.records.items import Drafted
 
 COLORS = {"admitted": "bold green", "blocked": "bold red", "reset": "bold yellow"}
-DIGEST = re.compile(r"[0-9a-f]{64}")
-DIGEST_CHARS = 12
+_AGENT_FACING = ("kind", "epoch", "reasons", "view", "retracting")
+"""Fields of a decision that name no item left out, besides what the agent held itself."""
 
 
-def verdict(decision: Decision) -> Text:
+def decision_json(decision: Decision, dispositions: Iterable[Disposition], lacks: Iterable[Lack]) -> dict[str, Any]:
+    """A decision with every candidate and what it lacked. For the operator: it names items that were left out."""
+    said = msgspec.structs.asdict(decision) | {"dispositions": tuple(dispositions), "lacking": tuple(lacks)}
+    return {"return": said.pop("return_id"), **said}
+
+
+def agent_json(decision: Decision) -> dict[str, Any]:
+    """A decision as the returning agent may see it."""
+    shared = {name: getattr(decision, name) for name in _AGENT_FACING}
+    return {"return": decision.return_id, **shared, "missing": decision.missing}
+
+
+def report_parts(
+    decision: Decision, dispositions: Iterable[Disposition], lacks: Iterable[Lack], drafts: Mapping[str, Drafted]
+) -> Iterator[RenderableType]:
+    """A decision with every duty and candidate, and what it lacked. For the operator."""
+    yield verdict_line(decision)
+    yield from detail_lines(decision)
+    yield from duty_tables(decision)
+    yield from lack_lines(lacks)
+    yield from ("", disposition_table(dispositions))
+    yield from draft_lines(drafts)
+
+
+def verdict_line(decision: Decision) -> Text:
     """The decision in one line."""
     from rich.text import Text
 
@@ -39,15 +65,15 @@ def verdict(decision: Decision) -> Text:
     if not report.obligations:
         return line.append("  nothing is owed")
     line.append(
-        f"  coverage {ratio(report.coverage)} ({report.covered} of {counted(report.obligations, 'obligation')})"
+        f"  coverage {_ratio(report.coverage)} ({report.covered} of {counted(report.obligations, 'obligation')})"
     )
     if report.critical:
         share = f"{report.critical_covered} of {counted(report.critical, 'dependency')}"
-        line.append(f", critical {ratio(report.critical_coverage)} ({share})")
+        line.append(f", critical {_ratio(report.critical_coverage)} ({share})")
     return line
 
 
-def details(decision: Decision, *, private: bool = True) -> Iterator[Text]:
+def detail_lines(decision: Decision, *, private: bool = True) -> Iterator[Text]:
     """What is missing, why, and what comes back; with ``private``, also what does not and what was not examined."""
     from rich.text import Text
 
@@ -61,15 +87,15 @@ def details(decision: Decision, *, private: bool = True) -> Iterator[Text]:
         yield Text(f"View: {' '.join(item.id for item in decision.view.items)}")
     elif decision.view is not None:
         yield Text("The view is empty: no duty applies, and the policy's nothing_owed hands over nothing else.")
-    yield from retractions(decision)
-    for label, ids in shapes.experiences(decision).items():
+    yield from _retractions(decision)
+    for label, ids in experience_ids(decision).items():
         if ids and (private or label == "readmitted"):
             yield Text(f"Experiences {label}: {', '.join(ids)}")
     if private and not decision.faults:
         yield Text(f"Implicit changes: {shown(looked_in_words(decision))}")
 
 
-def retractions(decision: Decision) -> Iterator[Text]:
+def _retractions(decision: Decision) -> Iterator[Text]:
     """What is new to the agent, what was said again, and what it held and should no longer rely on."""
     from rich.text import Text
 
@@ -90,9 +116,9 @@ def retractions(decision: Decision) -> Iterator[Text]:
         yield Text(f"Had fallen before departure: {made.earlier} more")
 
 
-def duties(decision: Decision) -> Iterator[Table | str]:
+def duty_tables(decision: Decision) -> Iterator[Table | str]:
     """One row per duty and constraint that was considered, for the operator; nothing if none was."""
-    yield from _bound("duty", [(note.obligation, note, fate(note)) for note in decision.duties])
+    yield from _bound("duty", [(note.obligation, note, _fate(note)) for note in decision.duties])
     yield from _bound("constraint", [(note.constraint, note, _outcome(note)) for note in decision.constraints])
 
 
@@ -107,7 +133,7 @@ def _bound(what: str, notes: Iterable[tuple[str, DutyNote | ConstraintNote, str]
         yield from ("", table((what, "state", "outcome"), rows, prose="outcome"))
 
 
-def fate(note: DutyNote) -> str:
+def _fate(note: DutyNote) -> str:
     """The outcome of a duty, in a sentence or two."""
     words = _outcome(note)
     if note.lacks:
@@ -124,7 +150,7 @@ def _outcome(note: DutyNote | ConstraintNote) -> str:
     return words.strip()
 
 
-def lacking(lacks: Iterable[Lack]) -> Iterator[Text]:
+def lack_lines(lacks: Iterable[Lack]) -> Iterator[Text]:
     """What a return lacked, what met it last and why that is out, and what to do. For the operator."""
     from rich.text import Text
 
@@ -150,65 +176,20 @@ def _lack(one: Lack) -> str:
 
 
 def _former(one: Former) -> str:
-    why = DIGEST.sub(lambda found: short(found.group()), " ".join(one.why))
+    why = DIGEST.sub(lambda found: short_digest(found.group()), " ".join(one.why))
     return f"{one.item} “{shown(one.text)}” is {one.state}: {why}"
 
 
-def dispositions(entries: Iterable[Disposition]) -> Table:
-    """One row per candidate, for the operator."""
-    from rich.text import Text
-
-    rows = [(one.item, Text(str(one.state), style=style_of(one.state)), Text("; ".join(why(one)))) for one in entries]
-    return table(("item", "state", "why"), rows, prose="why")
-
-
-def drafts(found: Mapping[str, Drafted]) -> Iterator[Text]:
-    """One line for each candidate that a model drafted, for the operator."""
-    from rich.text import Text
-
-    if found:
-        yield Text("")
-    for name, one in found.items():
-        yield Text(f"{name}: {shown(draft_in_words(one))}")
-
-
-def why(one: Disposition) -> Iterator[str]:
-    """Each reason with its basis."""
-    causes = {cause.reason for cause in one.causes}
-    yield from (str(reason) for reason in one.reasons if reason not in causes)
-    yield from map(ground, one.causes)
-    yield from (f"set aside by an overseer: {ground(cause)}" for cause in one.overruled)
-    yield from (f"stands again through {cause.ref} in place of {cause.root}" for cause in one.recovered)
-
-
-def ground(cause: Cause) -> str:
-    """One reason with its basis."""
-    words = str(cause.reason)
-    if cause.ref:
-        words += f" by {short(cause.ref)}"
-    if cause.root:
-        words += f", through {' ← '.join(chain(cause))}"
-    place = ", ".join(part for part in (f"epoch {cause.epoch}" if cause.epoch else "", shown(cause.by)) if part)
-    if place:
-        words += f" ({place})"
-    return f"{words}: {shown(cause.note)}" if cause.note else words
-
-
-def short(name: str) -> str:
-    """A digest by its beginning; anything else as it is."""
-    return f"{name[:DIGEST_CHARS]}…" if DIGEST.fullmatch(name) else shown(name)
-
-
-def style_of(state: State) -> str:
-    """Green is in, dim is fit but not handed over, red is out."""
-    return {State.ADMITTED: "green", State.NOT_NEEDED: "dim", State.WITHHELD: "dim"}.get(state, "red")
-
-
-def ratio(value: Fraction) -> str:
+def _ratio(value: Fraction) -> str:
     """A share as people write it."""
     return f"{float(value):g}"
 
 
-def fit(one: Disposition) -> bool:
-    """Whether every gate let an item through, handed over or not."""
-    return one.state in (State.ADMITTED, State.NOT_NEEDED, State.WITHHELD)
+def experience_ids(decision: Decision) -> dict[str, list[str]]:
+    """Private experiences by outcome."""
+    back = decision.admitted
+    given = {note.experience for note in decision.experiences if back and note.reason is Reason.SOURCE_IN_VIEW}
+    return {
+        "readmitted": [note.experience for note in decision.experiences if note.experience in given],
+        "withheld": [note.experience for note in decision.experiences if note.experience not in given],
+    }

@@ -16,7 +16,7 @@ PACKAGES = {"bench": "readmit-bench", "eval": "readmit-bench"}
 """Commands that this project ships in packages of their own."""
 
 
-def names() -> list[str]:
+def command_names() -> list[str]:
     """The commands that installed packages add."""
     return sorted(_found())
 

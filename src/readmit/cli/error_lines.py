@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _FIELD = re.compile(r"^(?:[a-z]+\.)?([a-z_]+)(?:\[\d+\])?(?=: | must )")
 
 
-def report(error: Exception, message: str, *, as_json: bool, debug: bool) -> Status:
+def report_error(error: Exception, message: str, *, as_json: bool, debug: bool) -> Status:
     """One line on standard error, or one JSON object on standard output; and a traceback on demand."""
     from readmit.text.escapes import escaped
 

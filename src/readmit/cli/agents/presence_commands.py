@@ -1,4 +1,4 @@
-"""``present``, ``sweep``: agents that must be heard of, and departures for those that are not."""
+"""``present``, ``subscribe``, ``look``: what an agent, or its harness, does between departure and return."""
 
 from __future__ import annotations
 
@@ -8,44 +8,49 @@ import click
 
 from readmit.cli import options
 from readmit.cli.command import command
-from readmit.cli.status import Status
+from readmit.cli.options import WHO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import timedelta
 
     from readmit.cli.command import Invocation
-    from readmit.presence.lease import Sweep
-
-WHO = "--principal A1 --role planner --task trip"
+    from readmit.presence.subscription import FallenItem
 
 
-def add_to(group: click.Group) -> None:
-    """Add the commands."""
-    examples = (f"readmit present {WHO} --lease 10m", f"readmit present {WHO} --lease 10m --token 41")
-    command(group, "present", examples=examples)(present)
-    command(group, "sweep", examples=("readmit sweep", "readmit sweep --every 5"))(sweep)
-
-
+@command("present", examples=(f"readmit present {WHO} --lease 10m", f"readmit present {WHO} --lease 10m --token 41"))
 @options.identity
 @options.signer
-@click.option("--lease", required=True, metavar="DURATION", help="How long without a renewal, as in 90s or 10m.")
+@click.option(
+    "--lease",
+    required=True,
+    type=options.DURATION,
+    metavar="DURATION",
+    help="How long without a renewal, as in 90s or 10m.",
+)
 @click.option("--token", type=int, help="Renew the presence with this token, and no other.")
 @click.option("--epoch", type=int, help="How far the agent has followed the log. Default: to its view, or to the end.")
-def present(
-    invocation: Invocation, /, *, principal: str, role: str, task: str, lease: str, token: int | None, epoch: int | None
+def present_agent(
+    invocation: Invocation,
+    /,
+    *,
+    principal: str,
+    role: str,
+    task: str,
+    lease: timedelta,
+    token: int | None,
+    epoch: int | None,
 ) -> None:
     """Let an agent be present under a lease, or renew its lease.
 
-    If the lease runs out, `readmit sweep` departs for the agent at the last epoch it had seen, and nothing that it
-    writes is accepted until it returns.
+    If the lease runs out, `readmit admin sweep` departs for the agent at the last epoch it had seen, and nothing that
+    it writes is accepted until it returns.
     """
     from readmit.cli.output import emit, show, shown
-    from readmit.scenario.durations import duration
 
-    length = duration(lease, field="--lease")
     with invocation.open() as workspace:
         agent = workspace.agent(principal, role=role, task=task)
-        presence = agent.present(lease=length, epoch=epoch, token=token)
+        presence = agent.present(lease=lease, epoch=epoch, token=token)
         until = presence.until
     if invocation.json:
         emit({"token": presence.token, "until": until.isoformat()})
@@ -53,48 +58,54 @@ def present(
         show(f"{shown(principal)} is present until {until.isoformat(timespec='seconds')} (token {presence.token})")
 
 
-@click.option("--every", type=click.FloatRange(0.1), metavar="SECONDS", help="Go on, and look this often.")
-@click.option("--trust-clock", is_flag=True, help="Judge leases by the clock, however far it is ahead of the log.")
-def sweep(invocation: Invocation, /, *, every: float | None, trust_clock: bool) -> Status:
-    """Depart for every agent whose lease ran out.
+@command("subscribe", examples=(f"readmit subscribe {WHO}", f"readmit subscribe {WHO} --once --json"))
+@options.identity
+@click.option("--every", type=click.FloatRange(0.01), default=30, show_default=True, metavar="SECONDS",
+              help="Look at least this often, though no commit was announced.")  # fmt: skip
+@click.option("--once", is_flag=True, help="Print what has fallen already, and stop.")
+def subscribe_agent(
+    invocation: Invocation, /, *, principal: str, role: str, task: str, every: float, once: bool
+) -> None:
+    """Print each item of the view that an agent holds as soon as it no longer stands.
 
-    Without --every it looks once. If the clock is ahead of the log, nobody wrote since or the clock is wrong: leases
-    that only the clock ends are named, not ended, and the status is 8. With --every, they are ended once they were seen
-    unrenewed for their whole length. Stop it with Ctrl-C.
+    It says the item and its state, which the agent may know, and nothing of what took it out. Stop it with Ctrl-C.
     """
-    from readmit.cli.output import show
-    from readmit.presence.lease import Sweeper
-
-    unjudged = False
-    with invocation.open() as workspace:
-        sweeper = Sweeper(workspace, trust_clock=trust_clock)
-        sweeps: Iterable[Sweep] = [sweeper.sweep()] if every is None else sweeper.follow(every=every)
-        try:
-            for found in sweeps:
-                _print(invocation, found)
-                unjudged = bool(found.unjudged)
-        except KeyboardInterrupt:
-            show("Stopped.")
-    return Status.UNWELL if unjudged else Status.OK
-
-
-def _print(invocation: Invocation, found: Sweep) -> None:
-    from readmit.cli.item_words import agent
     from readmit.cli.output import emit, show, shown
 
-    if invocation.json:
-        import msgspec
+    with invocation.open() as workspace:
+        agent = workspace.agent(principal, role=role, task=task)
+        with workspace.subscribe(agent, every=every) as held:
+            fallen: Iterable[FallenItem] = held.wait(0) if once else held
+            try:
+                for one in fallen:
+                    if invocation.json:
+                        emit(one)
+                    else:
+                        show(shown(f"{one.item} is {one.state} (view {one.return_id})"))
+            except KeyboardInterrupt:
+                show("Stopped.")
 
-        emit(msgspec.to_builtins(found))
+
+@command("look", examples=(f"readmit look {WHO}",))
+@options.identity
+@click.option("--purpose", metavar="NAME", help="What the agent comes back for.")
+def look_for_agent(invocation: Invocation, /, *, principal: str, role: str, task: str, purpose: str | None) -> None:
+    """Look at the sources behind the return of an agent that is away, and write down what was found.
+
+    A return does this by itself. Doing it before, from a scheduled job, say, tells what changed earlier.
+    """
+    from readmit.cli.output import emit, show, shown
+    from readmit.records.acts.looks import Looked
+
+    with invocation.open() as workspace:
+        agent = workspace.agent(principal, role=role, task=task)
+        found = workspace.look(agent, purpose=purpose) or Looked()
+    if invocation.json:
+        emit(found)
         return
-    for one in found.departed:
-        show(shown(f"{agent(one.identity)} departed at epoch {one.epoch} (departure {one.id}): {one.reason}"))
-    for lease in found.unjudged:
-        show(
-            shown(
-                f"{agent(lease.identity)}: the lease is over by this clock alone, which is {lease.ahead} s ahead of "
-                "the log. If it is right, run `readmit sweep --trust-clock`; or let `readmit sweep --every 5` watch it"
-            )
-        )
-    if not (found.departed or found.unjudged):
-        show("No lease ran out.")
+    if not found.evidence:
+        show("Nothing to write down: no source is due, or each is as the last look found it")
+        return
+    show(f"Written down: {len(found.evidence)}, of which unchanged: {len(found.unchanged)}")
+    for one in found.found:
+        show(f"  {one.evidence[:12]} {one.finding}" + (f": {shown(one.why)}" if one.why else ""))

@@ -11,7 +11,8 @@ from click.core import ParameterSource
 
 from readmit.cli import options
 from readmit.cli.command import command
-from readmit.cli.model_use import model_options as teams
+from readmit.cli.model_use import model_options
+from readmit.cli.options import WHO
 from readmit.cli.references import Reference
 from readmit.cli.status import OF_DECISION, Status
 
@@ -21,33 +22,16 @@ if TYPE_CHECKING:
     from readmit.cli.command import Invocation
     from readmit.diagnosis.missing_needs import Lack
     from readmit.inference import Prepared
+    from readmit.records.error_types import ExposureError
     from readmit.workspace.return_handle import Return
 
-WHO = "--principal A1 --role planner --task trip"
 
-
-def add_to(group: click.Group) -> None:
-    """Add the commands."""
-    command(group, "depart", examples=(f"readmit depart {WHO}",))(depart)
-    returning = (
-        f"readmit return {WHO}",
-        f"readmit return {WHO} --agent-facing --json",
-        f"readmit return {WHO} --prepare --verifier openai:gpt-5 --embedder minilm",
-    )
-    command(group, "return", examples=returning)(come_back)
-    exposing = (
-        f"readmit expose RETURN --secret SECRET {WHO}",
-        f"readmit expose RETURN --secret SECRET {WHO} --retractions",
-    )
-    command(group, "expose", examples=exposing)(expose)
-    command(group, "acknowledge", examples=(f"readmit acknowledge RETURN --secret SECRET {WHO}",))(acknowledge)
-
-
+@command("depart", examples=(f"readmit depart {WHO}",))
 @options.identity
 @options.signer
 @click.option("--id", "name", metavar="ID", help="Name of the departure. Each name can be used once.")
 @click.option("--epoch", type=int, help="For an agent that crashed: how far it had followed the log.")
-def depart(
+def depart_agent(
     invocation: Invocation, /, *, principal: str, role: str, task: str, name: str | None, epoch: int | None
 ) -> None:
     """Seal what an agent can see now, and quarantine its private bank."""
@@ -56,14 +40,8 @@ def depart(
     with invocation.open() as workspace:
         departed = workspace.agent(principal, role=role, task=task).depart(id=name, epoch=epoch)
     if invocation.json:
-        emit(
-            {
-                "departure": departed.id,
-                "epoch": departed.epoch,
-                "events": departed.events,
-                "digest": departed.digest,
-            }
-        )
+        said = {name: getattr(departed, name) for name in ("epoch", "events", "digest")}
+        emit({"departure": departed.id, **said})
     else:
         show(
             f"{shown(principal)} departed at epoch {departed.epoch} (departure {departed.id}); "
@@ -71,6 +49,15 @@ def depart(
         )
 
 
+@command(
+    "return",
+    examples=(
+        f"readmit return {WHO}",
+        f"readmit return {WHO} --agent-facing --json",
+        f"readmit return {WHO} --prepare --verifier openai:gpt-5 --embedder minilm",
+    ),
+    ends_with=(Status.OK, Status.BLOCKED, Status.RESET, Status.WAITING),
+)
 @options.identity
 @click.option("--purpose", metavar="NAME", help="What the agent comes back for.")
 @click.option(
@@ -80,8 +67,8 @@ def depart(
 @click.option("--agent-facing", is_flag=True, help="Show only what the agent may see: nothing about items left out.")
 @click.option("--envelope", type=click.Path(dir_okay=False), metavar="FILE", help="Write the signed view to this file.")
 @click.option("--prepare", is_flag=True, help="First work out with models what has changed implicitly.")
-@teams.models(required=False)
-def come_back(
+@model_options.team_options(required=False)
+def return_agent(
     invocation: Invocation, /, *, principal: str, role: str, task: str, agent_facing: bool, envelope: str | None,
     prepare: bool, purpose: str | None, checkpoint: str | None, name: str | None, **team: Any,
 ) -> Status:  # fmt: skip
@@ -95,8 +82,7 @@ def come_back(
     that gets no answer leaves a suspicion, and the return is decided on what is known. If preparing itself fails, the
     return is refused (inference_failed). While answers are pending, nothing is decided, and it ends with 6.
     """
-    from msgspec import to_builtins
-
+    from readmit.cli.decision_words import agent_json, decision_json
     from readmit.cli.output import emit
 
     _require(team, prepare=prepare)
@@ -105,7 +91,7 @@ def come_back(
     with invocation.open() as workspace:
         agent = workspace.agent(principal, role=role, task=task)
         if prepare:
-            with teams.opened(workspace, team) as inference:
+            with model_options.open_inference(workspace, team) as inference:
                 returned = inference.come_back(agent, report=prepared.append, **asked)
         else:
             returned = agent.come_back(**asked)
@@ -116,10 +102,10 @@ def come_back(
     # What was examined, and what failed, is for the operator, never for the returning agent.
     reported = () if agent_facing else prepared
     if invocation.json:
-        emit(
-            _shape(returned, lacks, agent_facing=agent_facing)
-            | ({"prepared": to_builtins(reported[-1])} if reported else {})
-        )
+        decision = returned.decision
+        said = agent_json(decision) if agent_facing else decision_json(decision, returned.dispositions, lacks)
+        prepared_as = {"prepared": reported[-1]} if reported else {}
+        emit({**said, "secret": returned.secret, **prepared_as})
     else:
         _print(invocation, returned, lacks, reported, agent_facing=agent_facing)
     return OF_DECISION[returned.kind]
@@ -128,33 +114,11 @@ def come_back(
 def _require(team: dict[str, Any], *, prepare: bool) -> None:
     """Models are named to be used, and a preparation needs one."""
     source = click.get_current_context().get_parameter_source
-    given = [name for name in teams.NAMES if source(name) is ParameterSource.COMMANDLINE]
+    given = [name for name in model_options.NAMES if source(name) is ParameterSource.COMMANDLINE]
     if given and not prepare:
         raise click.UsageError(f"--{given[0].replace('_', '-')} has no use without --prepare")
     if prepare and team["verifier"] is None:
         raise click.UsageError("--prepare needs --verifier: who judges what may have changed")
-
-
-def _shape(returned: Return, lacks: Sequence[Lack], *, agent_facing: bool) -> dict[str, Any]:
-    from readmit.cli import shapes
-
-    decision = returned.decision
-    said = {
-        "return": returned.id,
-        "secret": returned.secret,
-        "epoch": decision.epoch,
-        **shapes.outcome(decision),
-        "reasons": list(decision.reasons),
-    }
-    if agent_facing:
-        return said | {"experiences": {"readmitted": shapes.experiences(decision)["readmitted"]}}
-    return said | {
-        **shapes.account(decision),
-        "lacking": shapes.lacking(lacks),
-        "uncovered": list(decision.report.uncovered),
-        "experiences": shapes.experiences(decision),
-        "dispositions": [shapes.disposition(one) for one in returned.dispositions],
-    }
 
 
 def _print(
@@ -165,20 +129,20 @@ def _print(
     *,
     agent_facing: bool,
 ) -> None:
-    from readmit.cli import decision_words as reports
+    from readmit.cli.decision_words import detail_lines, report_parts, verdict_line
     from readmit.cli.output import show, shown
 
     decision, who = returned.decision, returned.request.identity
     for one in prepared:
-        show(*map(shown, teams.lines(one)), "")
-    show(reports.verdict(decision), *reports.details(decision, private=not agent_facing))
-    show(f"Return {returned.id} at epoch {decision.epoch}, secret {returned.secret}")
+        show(*map(shown, model_options.prepared_lines(one)), "")
+    if agent_facing:
+        show(verdict_line(decision), *detail_lines(decision, private=False))
+    else:
+        show(*report_parts(decision, returned.dispositions, lacks, {}))
+    show("", f"Return {returned.id} at epoch {decision.epoch}, secret {returned.secret}")
     store = ["--db", invocation.store, "--workspace", invocation.workspace]
-    if not agent_facing:
-        show(*reports.duties(decision), *reports.lacking(lacks))
-        show("", reports.dispositions(returned.dispositions))
-        if not returned.view or returned.partial or not returned.view.items:
-            show("", "Why, and what would fix it:", f"  {shown(shlex.join(['readmit', 'why', returned.id, *store]))}")
+    if not agent_facing and (not returned.view or returned.partial or not returned.view.items):
+        show("", "Why, and what would fix it:", f"  {shown(shlex.join(['readmit', 'why', returned.id, *store]))}")
     words = ["readmit", "expose", returned.id, "--secret", returned.secret]
     words += ["--principal", who.principal, "--role", who.role, "--task", who.task]
     words += store
@@ -193,12 +157,20 @@ _SECRET = click.option(
 )
 
 
+@command(
+    "expose",
+    examples=(
+        f"readmit expose RETURN --secret SECRET {WHO}",
+        f"readmit expose RETURN --secret SECRET {WHO} --retractions",
+    ),
+    ends_with=(Status.BLOCKED,),
+)
 @click.argument("return_id", type=Reference("return"), metavar="RETURN")
 @_SECRET
 @options.identity
 @click.option("--retractions", is_flag=True, help="Of a blocked return: hand over what no longer holds, and no item.")
 @click.option("--envelope", type=click.Path(dir_okay=False), metavar="FILE", help="Write the signed view to this file.")
-def expose(
+def expose_view(
     invocation: Invocation, /, *, return_id: str, secret: str, principal: str, role: str, task: str,
     retractions: bool, envelope: str | None,
 ) -> Status:  # fmt: skip
@@ -209,31 +181,27 @@ def expose(
     departs, it gets the same bundle. A return that was blocked for what it lacks hands over no item; --retractions
     hands over what no longer holds, and the agent stays away.
     """
-    from readmit.cli.output import emit, shown
     from readmit.records.canonical import canonical
     from readmit.records.error_types import ExposureError
 
     with invocation.open() as workspace:
+        identity = workspace.agent(principal, role=role, task=task).identity
+        hand_over = workspace.expose_retractions if retractions else workspace.expose
         try:
-            identity = workspace.agent(principal, role=role, task=task).identity
-            hand_over = workspace.expose_retractions if retractions else workspace.expose
             bundle = hand_over(return_id, identity=identity, secret=secret)
         except ExposureError as error:
-            if invocation.json:
-                emit({"return": return_id, "exposed": False, "reasons": list(error.reasons)})
-            else:
-                click.echo(f"refused: {shown(str(error))}", err=True)
-            return Status.BLOCKED
+            return _refused(invocation, return_id, "exposed", error)
     if envelope is not None:
         Path(envelope).write_bytes(canonical(bundle.envelope) + b"\n")
     click.echo(bundle.json() if invocation.json else bundle.markdown(), nl=invocation.json)
     return Status.OK
 
 
+@command("acknowledge", examples=(f"readmit acknowledge RETURN --secret SECRET {WHO}",), ends_with=(Status.BLOCKED,))
 @click.argument("return_id", type=Reference("return"), metavar="RETURN")
 @_SECRET
 @options.identity
-def acknowledge(
+def acknowledge_view(
     invocation: Invocation, /, *, return_id: str, secret: str, principal: str, role: str, task: str
 ) -> Status:
     """Say that the bundle of a return has arrived. From then on it is not handed over again."""
@@ -241,17 +209,23 @@ def acknowledge(
     from readmit.records.error_types import ExposureError
 
     with invocation.open() as workspace:
+        identity = workspace.agent(principal, role=role, task=task).identity
         try:
-            identity = workspace.agent(principal, role=role, task=task).identity
             workspace.acknowledge(return_id, identity=identity, secret=secret)
         except ExposureError as error:
-            if invocation.json:
-                emit({"return": return_id, "acknowledged": False, "reasons": list(error.reasons)})
-            else:
-                click.echo(f"refused: {shown(str(error))}", err=True)
-            return Status.BLOCKED
+            return _refused(invocation, return_id, "acknowledged", error)
     if invocation.json:
         emit({"return": return_id, "acknowledged": True})
     else:
         show(f"{shown(principal)} has the view of return {shown(return_id)}")
     return Status.OK
+
+
+def _refused(invocation: Invocation, return_id: str, asked: str, error: ExposureError) -> Status:
+    from readmit.cli.output import emit, shown
+
+    if invocation.json:
+        emit({"return": return_id, asked: False, "reasons": list(error.reasons)})
+    else:
+        click.echo(f"refused: {shown(str(error))}", err=True)
+    return Status.BLOCKED

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from readmit.cli.command import Invocation
 
 
-def add_to(group: click.Group) -> None:
-    """Add the command."""
-    examples = (
+@command(
+    "check",
+    store=False,
+    examples=(
         "readmit check",
         "readmit check CLAUDE.md memory-bank --json",
         "readmit check facts.json --root ../project",
-    )
-    command(group, "check", store=False, examples=examples)(check)
-
-
+    ),
+    ends_with=(Status.ERROR, Status.USAGE, Status.TOO_MUCH),
+)
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE]...")
 @click.option(
     "--root", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
@@ -45,7 +45,7 @@ def add_to(group: click.Group) -> None:
     help="Also ask a model whether statements still hold whose files changed since they were written: "
     f"{MODEL}. [env: READMIT_VERIFIER]",
 )  # fmt: skip
-def check(
+def check_files(
     invocation: Invocation,
     /,
     *,

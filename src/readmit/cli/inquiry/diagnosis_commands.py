@@ -22,15 +22,9 @@ if TYPE_CHECKING:
     from readmit.diagnosis.symptoms import Diagnosis
 
 
-def add_to(group: click.Group) -> None:
-    """Add the commands."""
-    command(group, "why", examples=("readmit why", "readmit why RETURN", "readmit why RETURN --json"))(why)
-    examples = ("readmit doctor", "readmit doctor --principal A1 --role planner --task trip")
-    command(group, "doctor", examples=examples)(doctor)
-
-
+@command("why", examples=("readmit why", "readmit why RETURN", "readmit why RETURN --json"))
 @click.argument("return_id", type=Reference("return"), metavar="RETURN", required=False)
-def why(invocation: Invocation, /, *, return_id: str | None) -> None:
+def why_return(invocation: Invocation, /, *, return_id: str | None) -> None:
     """Why a return was blocked, partial or empty, and the commands that would fix it. Default: the newest return.
 
     Shows what is missing, who last supplied it and why that is out, then near misses: an item under another spelling or
@@ -39,31 +33,32 @@ def why(invocation: Invocation, /, *, return_id: str | None) -> None:
 
     In a command, "…" stands for what only the team knows.
     """
-    from msgspec import to_builtins
-
     from readmit.cli.output import emit, show
     from readmit.diagnosis.history import newest_return
 
     with invocation.open() as workspace:
         found = workspace.why(return_id or newest_return(workspace.log))
     if invocation.json:
-        emit(to_builtins(found))
+        emit(found)
     else:
         show(*_lines(invocation, found))
 
 
+@command(
+    "doctor",
+    examples=("readmit doctor", "readmit doctor --principal A1 --role planner --task trip"),
+    ends_with=(Status.UNWELL,),
+)
 @click.option("--principal", envvar="READMIT_PRINCIPAL", metavar="NAME", help="The agent. [env: READMIT_PRINCIPAL]")
 @click.option("--role", envvar="READMIT_ROLE", metavar="NAME", help="Role the agent acts in. [env: READMIT_ROLE]")
 @click.option("--task", envvar="READMIT_TASK", metavar="NAME", help="Task the agent works on. [env: READMIT_TASK]")
-def doctor(invocation: Invocation, /, *, principal: str | None, role: str | None, task: str | None) -> Status:
+def check_workspace(invocation: Invocation, /, *, principal: str | None, role: str | None, task: str | None) -> Status:
     """Check a workspace: its keys, its policy, and what each agent would lack if it returned now.
 
     Checks every agent that ever departed, or the named one, which need not have departed. Writes nothing. Ends with 8
     if something is wrong; findings that are only worth knowing do not count.
     """
-    from msgspec import to_builtins
-
-    from readmit.cli.output import emit, show
+    from readmit.cli.output import emit, plain, show
 
     given = {"--principal": principal, "--role": role, "--task": task}
     absent = [option for option, value in given.items() if value is None]
@@ -77,7 +72,7 @@ def doctor(invocation: Invocation, /, *, principal: str | None, role: str | None
             agent = workspace.agent(principal, role=role, task=task)
         found = workspace.doctor(agent)
     if invocation.json:
-        emit({"healthy": found.healthy, **to_builtins(found)})
+        emit({"healthy": found.healthy, **plain(found)})
     else:
         for part in (found.workspace, *found.agents):
             show(*_lines(invocation, part), "")

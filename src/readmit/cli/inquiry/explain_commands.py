@@ -1,8 +1,7 @@
-"""``status``, ``explain``, ``replay``: contents, reasons, and checks."""
+"""``explain``, ``replay``: why an item was in or out of a past return, and whether it would be decided so again."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
@@ -13,60 +12,31 @@ from readmit.cli.status import Status
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
-    from readmit.records.identity import Identity
 
 
-def add_to(group: click.Group) -> None:
-    """Add the commands."""
-    command(group, "explain", examples=("readmit explain RETURN h0", "readmit explain RETURN"))(explain)
-    command(group, "replay", examples=("readmit replay RETURN", "readmit replay --all"))(replay)
-    command(group, "status")(status)
-
-
+@command("explain", examples=("readmit explain RETURN h0", "readmit explain RETURN h0 --json"))
 @click.argument("return_id", type=Reference("return"), metavar="RETURN")
-@click.argument("item", type=Reference("item"), required=False)
-def explain(invocation: Invocation, /, *, return_id: str, item: str | None) -> None:
-    """Why an item was in or out of a past return; without ITEM, all of its candidates, duties and what it lacked."""
-    from readmit.cli import decision_words as reports
-    from readmit.cli import shapes
+@click.argument("item", type=Reference("item"))
+def explain_item(invocation: Invocation, /, *, return_id: str, item: str) -> None:
+    """Why an item was in or out of a past return. `readmit audit show` shows all of its candidates."""
     from readmit.cli.output import emit, show, shown
 
     with invocation.open() as workspace:
-        if item is not None:
-            found = workspace.explain(return_id, item)
-            if invocation.json:
-                said = {"return": return_id, "decision": found.kind, "candidate": found.candidate}
-                duty = {} if found.duty is None else {"duty": shapes.duty(found.duty)}
-                drafted = {} if found.drafted is None else {"drafted": shapes.draft(found.drafted)}
-                sources = {"sources": list(found.sources)} if found.sources else {}
-                emit(said | shapes.disposition(found.disposition) | duty | drafted | sources)
-            else:
-                sight = "" if found.candidate else " (the agent could not see it)"
-                show(f"{found.disposition.item}: {found.disposition.state}{sight}", *map(shown, found.lines()))
-            return
-        decision, entries = workspace.decision(return_id), workspace.dispositions(return_id)
-        lacks, drafts = workspace.lacking(return_id), workspace.drafts(return_id)
+        found = workspace.explain(return_id, item)
     if invocation.json:
-        emit(
-            {
-                "return": return_id,
-                **shapes.summary(decision, ()),
-                "lacking": shapes.lacking(lacks),
-                "dispositions": list(map(shapes.disposition, entries)),
-                "drafts": shapes.drafts(drafts),
-            }
-        )
-    else:
-        show(reports.verdict(decision), *reports.details(decision), *reports.duties(decision))
-        show(*reports.lacking(lacks), "", reports.dispositions(entries), *reports.drafts(drafts))
+        emit(found)
+        return
+    sight = "" if found.candidate else " (the agent could not see it)"
+    show(f"{found.disposition.item}: {found.disposition.state}{sight}", *map(shown, found.lines()))
 
 
+@command("replay", examples=("readmit replay RETURN", "readmit replay --all"), ends_with=(Status.UNVERIFIED,))
 @click.argument("return_id", type=Reference("return"), metavar="RETURN", required=False)
 @click.option("--all", "every", is_flag=True, help="Replay every return of the workspace.")
-def replay(invocation: Invocation, /, *, return_id: str | None, every: bool) -> Status:
+def replay_return(invocation: Invocation, /, *, return_id: str | None, every: bool) -> Status:
     """Recompute a past decision from the log and the stored verdicts, and compare bytes."""
     from readmit.cli.operation.audit_commands import returns_of
-    from readmit.cli.output import emit, progress, show
+    from readmit.cli.output import emit, plain, progress, show
     from readmit.text.english import counted
 
     if (return_id is None) != every:
@@ -79,65 +49,10 @@ def replay(invocation: Invocation, /, *, return_id: str | None, every: bool) -> 
                 done.append(workspace.replay(name))
                 watch()
     if invocation.json:
-        emit(
-            {
-                "replays": [
-                    {
-                        "return": one.return_id,
-                        "decision": one.kind,
-                        "candidates": one.candidates,
-                        "matches": one.matches,
-                        "differences": list(one.differences),
-                        "skipped": one.skipped,
-                        "refused": one.refused,
-                    }
-                    for one in done
-                ]
-            }
-        )
+        emit({"replays": [{**plain(one), "matches": one.matches} for one in done]})
     else:
         for one in done:
             said = one.skipped or one.refused or f"differs: {', '.join(one.differences)}"
             said = "the same bytes" if one.matches else said
             show(f"{one.return_id}: {one.kind}, {counted(one.candidates, 'candidate')}, {said}")
     return Status.UNVERIFIED if any(one.differences or one.refused for one in done) else Status.OK
-
-
-def status(invocation: Invocation, /) -> None:
-    """What a workspace holds: its log, its audit, its policy, its key, and who is away."""
-    import msgspec
-
-    from readmit.cli.output import emit, progress, show, shown
-    from readmit.records.acts.event import Checkpoint
-    from readmit.state.absence import last_absence
-    from readmit.text.english import counted
-
-    with invocation.open() as workspace, progress("Reading the log", workspace.epoch) as watch:
-        kinds: Counter[str] = Counter()
-        departed: dict[str, Identity] = {}
-        for event in workspace.log.tail():
-            kinds[str(event.kind)] += 1
-            if isinstance(event.payload, Checkpoint):
-                departed[event.payload.identity.agent] = event.payload.identity
-            watch()
-        away = sorted(
-            f"{who.principal} ({who.role}, {who.task})"
-            for who in departed.values()
-            if (absence := last_absence(workspace.log, who)) is not None and absence.end is None
-        )
-        said = {
-            "db": invocation.store,
-            "workspace": workspace.name,
-            "epoch": workspace.epoch,
-            "events": dict(kinds),
-            "audit_rows": workspace.log.audit.last,
-            "away": away,
-            "policy": msgspec.to_builtins(workspace.policy),
-        }
-    if invocation.json:
-        emit(said)
-        return
-    counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-    show(f"Workspace {shown(workspace.name)} in {invocation.store}, epoch {said['epoch']}: {counts}")
-    show(f"Audit: {counted(said['audit_rows'], 'row')}", f"Away: {shown(', '.join(away)) or 'nobody'}")
-    show("Policy:", *(f"  {name} = {shown(str(value))}" for name, value in said["policy"].items()))

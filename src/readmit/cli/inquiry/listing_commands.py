@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from readmit.cli.command import command
-from readmit.cli.references import Reference, resolve
+from readmit.cli.references import Reference, resolve_id
 from readmit.diagnosis.listing import read_items
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.kinds import KINDS, load_declared_elsewhere
@@ -31,15 +31,10 @@ _STATES = ("stands", *(str(state) for state in PRECEDENCE if state not in _OF_A_
 _FIRST = 'Record one: readmit record "…" --by NAME --source "…"'
 
 
-def add_to(group: click.Group) -> None:
-    """Add the commands."""
-    listing = ("readmit items", "readmit items --slot hotel --state stands", "readmit items --text booked --json")
-    command(group, "items", examples=listing)(list_items)
-    command(group, "show", examples=("readmit show h0", "readmit show 3f2a91"))(show_one)
-    browsing = ("readmit log --limit 20", "readmit log --item h0", "readmit log --kind revoke --by A2 --since 40")
-    command(group, "log", examples=browsing)(show_log)
-
-
+@command(
+    "items",
+    examples=("readmit items", "readmit items --slot hotel --state stands", "readmit items --text booked --json"),
+)
 @click.option("--slot", metavar="ID", help="Only those about this slot.")
 @click.option("--task", metavar="NAME", help="Only those of this task.")
 @click.option("--kind", type=click.Choice(_ITEM_KINDS), help="Only those of this kind.")
@@ -55,20 +50,20 @@ def list_items(invocation: Invocation, /, **wanted: str | None) -> None:
     An item stands if there is no cause against it. Whether an agent may act on it also depends on the agent: its return
     decides that, and `readmit explain` explains it.
     """
-    from readmit.cli import item_words as entries
+    from readmit.cli.item_words import item_table, listed_json
     from readmit.cli.output import emit, show
     from readmit.text.english import counted
 
     listing = _listing(invocation)
     found = [one for one in listing.items.values() if _wanted(one, wanted)]
     if invocation.json:
-        emit({"items": [entries.item(one) for one in found]})
+        emit({"items": [listed_json(one) for one in found]})
     elif not listing.items:
         show(f"No items yet. {_FIRST}")
     elif not found:
         show(f"None of {counted(len(listing.items), 'item')} is like that.")
     else:
-        show(entries.item_table(found), "", counted(len(found), "item"))
+        show(item_table(found), "", counted(len(found), "item"))
 
 
 def _listing(invocation: Invocation) -> Listing:
@@ -79,22 +74,23 @@ def _listing(invocation: Invocation) -> Listing:
 
 
 def _wanted(one: ListedItem, wanted: dict[str, str | None]) -> bool:
-    from readmit.cli.item_words import state
+    from readmit.cli.item_words import standing
 
     item = one.item
-    said = {"slot": item.slot, "task": item.scope.task, "kind": item.kind, "state": state(one), "by": item.by}
+    said = {"slot": item.slot, "task": item.scope.task, "kind": item.kind, "state": standing(one), "by": item.by}
     if any(wanted[name] not in (None, value) for name, value in said.items()):
         return False
     return (wanted["text"] or "").casefold() in item.text.casefold()
 
 
+@command("show", examples=("readmit show h0", "readmit show 3f2a91"))
 @click.argument("id", type=Reference("item", "evidence", "observe"))
 def show_one(invocation: Invocation, /, *, id: str) -> None:
     """Show an item or an observation in full: its text, its evidence, its history, and what relies on it."""
     from readmit.cli.output import progress
 
     with invocation.open() as workspace:
-        found = resolve(workspace, ("item", "evidence", "observe"), id, label="ID")
+        found = resolve_id(workspace, ("item", "evidence", "observe"), id, label="ID")
         if found is None:
             raise UnknownError(f"ID: no item and no observation {id!r}; `readmit items` and `readmit log` list them")
         with progress("Reading the log", workspace.epoch) as watch:
@@ -106,37 +102,42 @@ def show_one(invocation: Invocation, /, *, id: str) -> None:
 
 
 def _show_item(invocation: Invocation, workspace: Workspace, listing: Listing, name: str) -> None:
-    from readmit.cli import item_words as entries
-    from readmit.cli.output import emit, show
+    from readmit.cli.event_rows import event_json, event_line, event_table, observation_json
+    from readmit.cli.item_words import agent_in_words, item_lines, listed_json
+    from readmit.cli.output import emit, show, shown
 
     log, one = workspace.log, listing.items[name]
     evidence = [log.evidence(bound.evidence) for bound in one.item.receipts if log.evidence_id(bound.evidence)]
     history = log.about([name], until=log.head)
     holding = [who for who, return_id in listing.exposed if name in _items_of(workspace, return_id)]
-    holders, relying = [entries.agent(who) for who in holding], listing.resting_on(name)
+    holders, relying = [agent_in_words(who) for who in holding], listing.resting_on(name)
     if invocation.json:
         emit(
             {
-                **entries.item(one),
-                "evidence": [entries.observation(event) for event in evidence],
-                "history": [entries.event(event) for event in history],
+                **listed_json(one),
+                "evidence": [observation_json(event) for event in evidence],
+                "history": [event_json(event) for event in history],
                 "relied_on_by": list(relying),
                 "handed_over_to": holders,
             }
         )
     else:
-        show(*entries.item_lines(one, evidence, holders, relying), "", entries.log_table(history))
+        show(*item_lines(one), "", "Evidence:" if evidence else "Evidence: none")
+        show(*(f"  {event_line(seen)}, {shown(seen.by)}, epoch {seen.epoch}" for seen in evidence))
+        show(f"Relied on by: {', '.join(relying) or 'no other item'}")
+        show(f"Handed over to: {shown(', '.join(holders)) or 'no agent that still works with it'}")
+        show("", event_table(history))
 
 
 def _show_observation(invocation: Invocation, listing: Listing, event: Event) -> None:
-    from readmit.cli import item_words as entries
+    from readmit.cli.event_rows import observation_json, observation_lines
     from readmit.cli.output import emit, show
 
     items = listing.drawn_from(event.digest)
     if invocation.json:
-        emit({**entries.observation(event), "evidence_for": list(items)})
+        emit({**observation_json(event), "evidence_for": list(items)})
     else:
-        show(*entries.observation_lines(event, items))
+        show(*observation_lines(event, items))
 
 
 def _observed(workspace: Workspace, found: Found) -> Event:
@@ -149,6 +150,9 @@ def _items_of(workspace: Workspace, return_id: str) -> set[str]:
     return set() if view is None else {item.id for item in view.items}
 
 
+@command(
+    "log", examples=("readmit log --limit 20", "readmit log --item h0", "readmit log --kind revoke --by A2 --since 40")
+)
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind. Repeatable.")
 @click.option("--by", metavar="NAME", help="Only those that this principal wrote.")
 @click.option("--item", type=Reference("item"), metavar="ITEM", help="Only those about this item.")
@@ -160,7 +164,7 @@ def show_log(
     invocation: Invocation, /, *, kinds: tuple[str, ...], by: str | None, item: str | None, since: int, limit: int
 ) -> None:
     """What happened, the newest last."""
-    from readmit.cli import item_words as entries
+    from readmit.cli.event_rows import event_json, event_table
     from readmit.cli.output import emit, show
     from readmit.text.english import counted
 
@@ -176,11 +180,11 @@ def show_log(
         )
         found = deque(events, maxlen=limit)
     if invocation.json:
-        emit({"epoch": head, "events": [entries.event(event) for event in found]})
+        emit({"epoch": head, "events": [event_json(event) for event in found]})
     elif not found:
         show("Nothing has happened yet." if head == 0 else f"None of {counted(head, 'event')} is like that.")
     else:
-        show(entries.log_table(list(found)))
+        show(event_table(list(found)))
 
 
 def _events(workspace: Workspace, item: str | None, since: int, newest: int | None) -> Iterator[Event]:

@@ -14,16 +14,14 @@ if TYPE_CHECKING:
     from readmit.cli.command import Invocation
 
 
-def add_to(group: click.Group) -> None:
-    """Add the command."""
-    examples = (
+@command(
+    "page",
+    examples=(
         "readmit page --to return.html",
         "readmit page RETURN --to return.html",
         "readmit page --slot hotel --task trip --to hotel.html",
-    )
-    command(group, "page", examples=examples)(page)
-
-
+    ),
+)
 @click.argument("return_id", type=Reference("return"), metavar="RETURN", required=False)
 @click.option(
     "--to", required=True, type=click.Path(dir_okay=False), metavar="FILE", help="Write the page to this file."
@@ -32,7 +30,7 @@ def add_to(group: click.Group) -> None:
 @click.option("--task", metavar="NAME", help="With --slot: on this task. Needed where several tasks use the slot.")
 @click.option("--principal", metavar="NAME", help="With --slot: as this agent finds it. Default: as everybody does.")
 @click.option("--role", metavar="NAME", help="With --slot: as this role finds it. Default: as every role does.")
-def page(
+def write_page(
     invocation: Invocation, /, *, return_id: str | None, to: str, slot: str | None, task: str | None,
     principal: str | None, role: str | None,
 ) -> None:  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from readmit.cli import error_lines as errors
+from readmit.cli import error_lines
 from readmit.cli.command import command
 from readmit.cli.status import Status
 from readmit.records.error_types import RecordError, SealError
@@ -24,16 +24,15 @@ if TYPE_CHECKING:
 _VKEY = re.compile(r"(?!\./)[^+]+\+[0-9a-f]{8}\+")
 
 
-def add_to(group: click.Group) -> None:
-    """Add the command."""
-    examples = (
+@command(
+    "verify",
+    examples=(
         "readmit verify view.json --key team.pem",
         "readmit verify view.json",
         "readmit verify proof.json --key team.pem --witness KEY",
-    )
-    command(group, "verify", examples=examples)(verify)
-
-
+    ),
+    ends_with=(Status.UNVERIFIED,),
+)
 @click.argument("file", type=click.File("rb"))
 @click.option(
     "--key", "keys", multiple=True, envvar="READMIT_TRUST", metavar="PEM|KEY",
@@ -44,7 +43,9 @@ def add_to(group: click.Group) -> None:
     "--witness", "witnesses", multiple=True, metavar="KEY",
     help="Verifier key of a witness that must have cosigned the head of a proof. Repeatable.",
 )  # fmt: skip
-def verify(invocation: Invocation, /, *, file: BinaryIO, keys: tuple[str, ...], witnesses: tuple[str, ...]) -> Status:
+def verify_file(
+    invocation: Invocation, /, *, file: BinaryIO, keys: tuple[str, ...], witnesses: tuple[str, ...]
+) -> Status:
     """Check a signed view (a DSSE envelope) or the proof of an event, in a file, - for stdin.
 
     A view was issued in this form; `readmit expose` checks whether it may still be acted on. A proof says that an
@@ -67,7 +68,7 @@ def verify(invocation: Invocation, /, *, file: BinaryIO, keys: tuple[str, ...], 
             said, described = "The proof holds.", _proven(data, raw, logs, cosigners)
         else:
             raw |= {keyid_of(key.public): key.public for key in logs}
-            said, described = "The signature is valid.", _viewed(data, errors.name_of(file), raw)
+            said, described = "The signature is valid.", _viewed(data, error_lines.name_of(file), raw)
     except (SealError, RecordError) as error:
         if invocation.json:
             emit({"verified": False, "problem": str(error)})

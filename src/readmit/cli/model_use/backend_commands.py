@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from readmit.cli import error_lines as errors
-from readmit.cli import options
-from readmit.cli.command import command
+from readmit.cli import error_lines, options
+from readmit.cli.command import CommandGroup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,31 +23,22 @@ if TYPE_CHECKING:
 DEFAULT = "scopedmem"
 
 
-def add_to(group: click.Group) -> None:
-    """Add the commands."""
-
-    @group.group("backends")
-    def backends() -> None:
-        """Memory stores behind readmit."""
-
-    examples = (
-        "readmit backends compare examples/travel.json",
-        "readmit backends compare examples/travel.json --backend mem0 --embedder lexical",
-    )
-    command(backends, "compare", store=False, examples=examples)(compare)
-    adopting = (
-        "readmit backends adopt mem0:memories --by A2 --embedder minilm",
-        "readmit backends adopt mem0:memories --by A2 --embedder minilm --claim 1f3c…=h0,h1",
-        "readmit backends adopt memobase:http://localhost:8019 --by A2 --embedder minilm --gone",
-    )
-    command(backends, "adopt", examples=adopting)(adopt)
-    mending = ("readmit backends mend memobase:http://localhost:8019 --embedder minilm",)
-    command(backends, "mend", examples=mending)(mend)
+@click.group("backends", cls=CommandGroup)
+def backends() -> None:
+    """Memory stores behind readmit."""
 
 
 _EMBEDDER = click.option("--embedder", metavar="NAME", help="Embedder that the store was made with, if it needs one.")
 
 
+@backends.command(
+    "adopt",
+    examples=(
+        "readmit backends adopt mem0:memories --by A2 --embedder minilm",
+        "readmit backends adopt mem0:memories --by A2 --embedder minilm --claim 1f3c…=h0,h1",
+        "readmit backends adopt memobase:http://localhost:8019 --by A2 --embedder minilm --gone",
+    ),
+)
 @click.argument("spec", metavar="STORE")
 @options.author("Who claims it.")
 @click.option(
@@ -60,7 +50,7 @@ _EMBEDDER = click.option("--embedder", metavar="NAME", help="Embedder that the s
 )
 @click.option("--gone", is_flag=True, help="Accept that bound records are gone: forget their sources.")
 @_EMBEDDER
-def adopt(
+def adopt_records(
     invocation: Invocation, /, *, spec: str, by: str, claims: tuple[str, ...], gone: bool, embedder: str | None
 ) -> None:
     """Bind existing records of a store by claims, and list those without a source, altered or gone.
@@ -97,10 +87,11 @@ def _claimed(claim: str) -> tuple[str, tuple[str, ...]]:
     return record, tuple(one.strip() for one in items.split(",") if one.strip())
 
 
+@backends.command("mend", examples=("readmit backends mend memobase:http://localhost:8019 --embedder minilm",))
 @click.argument("spec", metavar="STORE")
 @click.option("--owner", "owners", multiple=True, metavar="NAME", help="Also mend this private bank. Repeatable.")
 @_EMBEDDER
-def mend(invocation: Invocation, /, *, spec: str, owners: tuple[str, ...], embedder: str | None) -> None:
+def mend_store(invocation: Invocation, /, *, spec: str, owners: tuple[str, ...], embedder: str | None) -> None:
     """Remove what a call that did not end left behind in a store, and stops later ones.
 
     In Memobase: chats whose flush died with the server. Run it when no flush is running.
@@ -128,6 +119,14 @@ def _memory(invocation: Invocation, spec: str, embedder: str | None) -> Iterator
             memory.close()
 
 
+@backends.command(
+    "compare",
+    store=False,
+    examples=(
+        "readmit backends compare examples/travel.json",
+        "readmit backends compare examples/travel.json --backend mem0 --embedder lexical",
+    ),
+)
 @click.argument("file", type=click.File("rb"))
 @click.option(
     "--backend",
@@ -139,7 +138,7 @@ def _memory(invocation: Invocation, spec: str, embedder: str | None) -> Iterator
 @click.option("--embedder", metavar="NAME", help="Embedder for stores that need one. [default: minilm]")
 @click.option("--model", metavar="SPEC", help="Let the stores form memories with this model. Default: unchanged texts.")
 @click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="Records per question.")
-def compare(
+def compare_backends(
     invocation: Invocation,
     /,
     *,
@@ -156,9 +155,9 @@ def compare(
     """
     from readmit.cli.output import emit, progress
     from readmit.scenario import paired
-    from readmit.scenario.document import read
+    from readmit.scenario.document import read_scenario
 
-    scenario = read(file.read(), file=errors.name_of(file))
+    scenario = read_scenario(file.read(), file=error_lines.name_of(file))
     openers = {kind: _opener(kind, embedder, model) for kind in kinds or (DEFAULT,)}
     with progress("Comparing", len(scenario.steps) * len(openers)) as watch:
         pairs = paired.compare(scenario, openers, limit=limit, verbatim=model is None, watch=watch)

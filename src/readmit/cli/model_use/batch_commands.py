@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
-from readmit.cli.command import command
+from readmit.cli.command import CommandGroup
 from readmit.cli.status import Status
 
 if TYPE_CHECKING:
@@ -15,21 +14,15 @@ if TYPE_CHECKING:
     from readmit.models.batch import BatchStatus
 
 
-@click.group("batch")
+@click.group("batch", cls=CommandGroup)
 def batch() -> None:
     """Models that answer by file: requests.jsonl out, responses*.jsonl in."""
 
 
-def add_to(group: click.Group) -> None:
-    """Add the group and its commands."""
-    group.add_command(batch)
-    command(batch, "status", store=False, examples=("readmit batch status answers",))(status)
-    command(batch, "check", store=False, examples=("readmit batch check answers --json",))(check)
-
-
+@batch.command("status", store=False, examples=("readmit batch status answers",), ends_with=(Status.WAITING,))
 @click.argument("directory", type=click.Path(), metavar="DIR")
 @click.option("--waiting", is_flag=True, help="Print the request lines that have no answer, to send next.")
-def status(invocation: Invocation, /, *, directory: str, waiting: bool) -> Status:
+def count_answers(invocation: Invocation, /, *, directory: str, waiting: bool) -> Status:
     """Count requests, answers, failures and what still waits. Ends with 6 while something waits."""
     from readmit.cli.output import emit, show
     from readmit.models import batch as files
@@ -39,25 +32,26 @@ def status(invocation: Invocation, /, *, directory: str, waiting: bool) -> Statu
         for line in files.waiting(directory):
             click.echo(line)
     elif invocation.json:
-        emit(msgspec.to_builtins(found))
+        emit(found)
     else:
         show(_line(found))
     return Status.WAITING if found.waiting else Status.OK
 
 
+@batch.command("check", store=False, examples=("readmit batch check answers --json",), ends_with=(Status.UNVERIFIED,))
 @click.argument("directory", type=click.Path(), metavar="DIR")
-def check(invocation: Invocation, /, *, directory: str) -> Status:
+def check_answers(invocation: Invocation, /, *, directory: str) -> Status:
     """Look at every line of every file: duplicates, unknown ids, errors, conflicts, half-written lines.
 
     Waiting is not a problem here. Ends with 5 if something needs attention.
     """
-    from readmit.cli.output import emit, show, shown
+    from readmit.cli.output import emit, plain, show, shown
     from readmit.models import batch as files
     from readmit.text.english import counted
 
     found = files.check_batch(directory)
     if invocation.json:
-        emit({"ok": found.ok, **msgspec.to_builtins(found)})
+        emit({"ok": found.ok, **plain(found)})
     else:
         show(_line(found.status))
         for one in found.problems:

@@ -1,47 +1,30 @@
-"""``prepare``, ``watch``, ``extract``, ``plan``: what models do for a workspace, before anything is decided."""
+"""``prepare``, ``watch``, ``ingest``, ``plan``: what models do for a workspace, before anything is decided."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from readmit.cli import options
 from readmit.cli.command import command
-from readmit.cli.model_use.model_options import MODEL, lines, models, opened
+from readmit.cli.model_use.model_options import MODEL, open_inference, prepared_lines, team_options
+from readmit.cli.options import WHO
 from readmit.cli.references import Reference
+from readmit.cli.status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit.cli.command import Invocation
 
-WHO = "--principal A1 --role planner --task trip"
+_TEAM = "--verifier openai:gpt-5 --implier openai:gpt-5-mini --embedder minilm"
+_ENDS = (Status.WAITING,)
 
 
-def add_to(group: click.Group) -> None:
-    """Add the commands."""
-    team = "--verifier openai:gpt-5 --implier openai:gpt-5-mini --embedder minilm"
-    command(group, "prepare", examples=(f"readmit prepare {WHO} {team} && readmit return {WHO}",))(prepare)
-    command(group, "watch", examples=(f"readmit watch {team}", f"readmit watch {team} --once --json"))(watch)
-    command(
-        group,
-        "extract",
-        examples=(
-            "readmit extract 3f2a91… --by A2 --extractor openai:gpt-5-mini",
-            "readmit extract --all --by A2 --extractor 'batch:answers?model=gpt-5-mini' --supports hotel.booking=d_h",
-        ),
-    )(extract)
-    command(
-        group,
-        "plan",
-        examples=('readmit plan "Send the final itinerary" --by A1 --role planner --task trip --planner openai:gpt-5',),
-    )(plan)
-
-
+@command("prepare", examples=(f"readmit prepare {WHO} {_TEAM} && readmit return {WHO}",), ends_with=_ENDS)
 @options.identity
-@models()
+@team_options()
 @click.option("--purpose", metavar="NAME", help="What the agent comes back for.")
 @click.option(
     "--checkpoint", type=Reference("depart"), metavar="DEPARTURE", help="A departure other than the last one."
@@ -51,7 +34,7 @@ def add_to(group: click.Group) -> None:
     metavar="NAME",
     help="First put open disputes to the verifier, and resolve those it is sure about in the name of this principal.",
 )
-def prepare(
+def prepare_return(
     invocation: Invocation, /, *, principal: str, role: str, task: str, purpose: str | None, checkpoint: str | None,
     resolve_by: str | None, **team: Any,
 ) -> None:  # fmt: skip
@@ -59,24 +42,23 @@ def prepare(
 
     Ends with 6 while answers are pending. If it fails, do not return: nothing was examined.
     """
-    from readmit.cli.output import emit, show, shown
+    from readmit.cli.output import emit, plain, show, shown
 
-    with invocation.open() as workspace, opened(workspace, team) as inference:
+    with invocation.open() as workspace, open_inference(workspace, team) as inference:
         agent = workspace.agent(principal, role=role, task=task)
         resolved = () if resolve_by is None else inference.resolve(agent, by=resolve_by)
         prepared = inference.prepare(agent, purpose=purpose, checkpoint=checkpoint)
     if invocation.json:
-        emit(
-            msgspec.to_builtins(prepared) | ({} if resolve_by is None else {"resolved": msgspec.to_builtins(resolved)})
-        )
+        emit(plain(prepared) | ({} if resolve_by is None else {"resolved": resolved}))
         return
     for one in resolved:
         outcome = "stays open" if one.keep is None else f"resolved for {one.keep}"
         show(shown(f"dispute {one.dispute} {outcome}: {one.why}"))
-    show(*map(shown, lines(prepared)))
+    show(*map(shown, prepared_lines(prepared)))
 
 
-@models()
+@command("watch", examples=(f"readmit watch {_TEAM}", f"readmit watch {_TEAM} --once --json"), ends_with=_ENDS)
+@team_options()
 @click.option(
     "--purpose", "purposes", multiple=True, metavar="NAME", help="Purposes that agents return for. Repeatable."
 )
@@ -84,7 +66,7 @@ def prepare(
     "--every", type=click.FloatRange(0.1), default=2.0, show_default=True, metavar="SECONDS", help="How often to look."
 )
 @click.option("--once", is_flag=True, help="Bring everything up to date and stop.")
-def watch(invocation: Invocation, /, *, purposes: Sequence[str], every: float, once: bool, **team: Any) -> None:
+def watch_log(invocation: Invocation, /, *, purposes: Sequence[str], every: float, once: bool, **team: Any) -> None:
     """Do the work of a return when events arrive, for everyone who is away or holds a view.
 
     Announces every holder of a view with an item that no longer stands. Stop it with Ctrl-C; it continues from the log
@@ -92,37 +74,45 @@ def watch(invocation: Invocation, /, *, purposes: Sequence[str], every: float, o
     """
     from readmit.cli.output import emit, show, shown
 
-    with invocation.open() as workspace, opened(workspace, team) as inference:
+    with invocation.open() as workspace, open_inference(workspace, team) as inference:
         following = inference.watch(purposes=purposes or (None,))
         looks = iter([following.look()]) if once else following.follow(every=every)
         try:
             for look in looks:
                 if invocation.json:
-                    emit(msgspec.to_builtins(look))
+                    emit(look)
                     continue
                 for prepared in look.prepared:
                     if prepared.eventful:
-                        show(*map(shown, lines(prepared)))
+                        show(*map(shown, prepared_lines(prepared)))
                 for one in look.announced:
                     show(shown(f"{one.identity.principal} holds {one.item} in view {one.return_id}: now {one.state}"))
         except KeyboardInterrupt:
             show("Stopped.")
 
 
+@command(
+    "ingest",
+    examples=(
+        "readmit ingest 3f2a91… --by A2 --extractor openai:gpt-5-mini",
+        "readmit ingest --all --by A2 --extractor 'batch:answers?model=gpt-5-mini' --supports hotel.booking=d_h",
+    ),
+    ends_with=_ENDS,
+)
 @click.argument("evidence", nargs=-1, type=Reference("evidence"), metavar="DIGEST…")
 @click.option("--all", "everything", is_flag=True, help="Every observation that the workspace holds.")
 @click.option("--extractor", required=True, metavar="MODEL", help=f"Who reads: {MODEL}.")
 @options.author()
 @click.option("--supports", multiple=True, metavar="SLOT=DEPENDENCY", help="What a slot is evidence for. Repeatable.")
 @click.option("--per-call", type=click.IntRange(1), default=1, show_default=True, help="Observations in one request.")
-def extract(
+def ingest_evidence(
     invocation: Invocation, /, *, evidence: Sequence[str], everything: bool, extractor: str, by: str,
     supports: Sequence[str], per_call: int,
 ) -> None:  # fmt: skip
     """Draw items from observed evidence and record them with receipts and quotes, marked as drafted by the model.
 
     Statements without a verbatim quote in their evidence, and quotes of an assistant, a question or a greeting, are
-    dropped and counted. A statement that its quote does not carry is recorded as the quote. Extracting twice changes
+    dropped and counted. A statement that its quote does not carry is recorded as the quote. Ingesting twice changes
     and costs nothing.
     """
     from readmit.cli.output import emit, show, shown
@@ -145,7 +135,7 @@ def extract(
         texts = {item: workspace.log.item(item).text for one in found for item in one.items}
         taken = inference.usage()
     if invocation.json:
-        emit(msgspec.to_builtins({"extracted": found, "usage": taken}))
+        emit({"extracted": found, "usage": taken})
         return
     for one in found:
         dropped = ", ".join(f"{count} {why}" for why, count in one.dropped.items())
@@ -155,6 +145,11 @@ def extract(
         show(shown(f"{one.evidence[:12]}…: {outcome}"), *(shown(f"  {item}  {texts[item]}") for item in one.items))
 
 
+@command(
+    "plan",
+    examples=('readmit plan "Send the final itinerary" --by A1 --role planner --task trip --planner openai:gpt-5',),
+    ends_with=_ENDS,
+)
 @click.argument("text")
 @click.option("--planner", required=True, metavar="MODEL", help=f"Who plans: {MODEL}.")
 @options.author("Who asks for it.")
@@ -162,7 +157,7 @@ def extract(
 @click.option(
     "--task", required=True, envvar="READMIT_TASK", metavar="NAME", help="Task it belongs to. [env: READMIT_TASK]"
 )
-def plan(invocation: Invocation, /, *, text: str, planner: str, by: str, role: str, task: str) -> None:
+def plan_duties(invocation: Invocation, /, *, text: str, planner: str, by: str, role: str, task: str) -> None:
     """Open the obligations of a task or question, with what each requires."""
     from readmit.cli.output import emit, show, shown
     from readmit.inference import Inference
@@ -171,7 +166,7 @@ def plan(invocation: Invocation, /, *, text: str, planner: str, by: str, role: s
         planned = inference.plan(text, by=by, role=role, task=task)
         texts = {name: workspace.log.item(name).text for name in planned.obligations}
     if invocation.json:
-        emit(msgspec.to_builtins(planned))
+        emit(planned)
         return
     show(*(shown(f"{name}  {said}") for name, said in texts.items()))
     show(shown(f"required: {', '.join(planned.required)}"), shown(f"critical: {', '.join(planned.critical) or 'none'}"))

@@ -20,7 +20,7 @@ MODEL = "openai:NAME?base_url=…&key_env=…, gguf:PATH, batch:DIR?model=NAME o
 _option = grouped("Models")
 
 
-def models(*, required: bool = True) -> Callable[[F], F]:
+def team_options(*, required: bool = True) -> Callable[[F], F]:
     """The models. ``required``: whether the command needs them."""
     options = (
         _option(
@@ -61,7 +61,7 @@ def models(*, required: bool = True) -> Callable[[F], F]:
 NAMES = ("verifier", "second_verifier", "implier", "scanner", "linker", "embedder", "settings")
 
 
-def opened(workspace: Workspace, given: Mapping[str, Any]) -> Inference:
+def open_inference(workspace: Workspace, given: Mapping[str, Any]) -> Inference:
     """The models of a command, ready to work."""
     from readmit.inference import Inference, settings_from
 
@@ -73,7 +73,7 @@ def opened(workspace: Workspace, given: Mapping[str, Any]) -> Inference:
     return made
 
 
-def lines(prepared: Prepared) -> Iterator[str]:
+def prepared_lines(prepared: Prepared) -> Iterator[str]:
     """One preparation, for the operator."""
     from readmit.text.english import counted
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from readmit.cli import options
-from readmit.cli.command import command
-from readmit.cli.operation import head_commands as heads
+from readmit.cli.command import CommandGroup
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
 from readmit.records.acts.event import EventKind
@@ -26,21 +25,9 @@ if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
 
-@click.group("audit")
+@click.group("audit", cls=CommandGroup)
 def audit() -> None:
     """Past returns, whether the audit holds, and its export."""
-
-
-def add_to(group: click.Group) -> None:
-    """Add the group and its commands."""
-    group.add_command(audit)
-    command(audit, "list")(list_returns)
-    command(audit, "show", examples=("readmit audit show RETURN --json",))(show_return)
-    verifying = ("readmit audit verify", "readmit audit verify --head kept.head", "readmit audit verify --full")
-    command(audit, "verify", examples=verifying)(verify)
-    heads.add_to(audit)
-    exporting = ("readmit audit export --output audit.jsonl", "readmit audit export --format prov --return RETURN")
-    command(audit, "export", examples=exporting)(export)
 
 
 def returns_of(workspace: Workspace) -> Iterator[tuple[Event, Returned]]:
@@ -52,6 +39,7 @@ def returns_of(workspace: Workspace) -> Iterator[tuple[Event, Returned]]:
             yield event, event.payload
 
 
+@audit.command("list", examples=("readmit audit list", "readmit audit list --json"))
 def list_returns(invocation: Invocation, /) -> None:
     """Every return of the workspace, in order."""
     from rich.text import Text
@@ -95,14 +83,14 @@ def _is_partial(workspace: Workspace, return_id: str) -> bool:
     return view is not None and view.partial
 
 
+@audit.command("show", examples=("readmit audit show RETURN", "readmit audit show RETURN --json"))
 @click.argument("return_id", type=Reference("return"), metavar="RETURN")
 @click.option("--envelope", is_flag=True, help="Print the signed view and nothing else.")
 def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) -> None:
     """One return: who asked, the decision, every duty and candidate, what is missing, and what happened to the view."""
     import msgspec
 
-    from readmit.cli import decision_words as reports
-    from readmit.cli import shapes
+    from readmit.cli.decision_words import decision_json, report_parts
     from readmit.cli.output import emit, show, shown
     from readmit.diagnosis.history import recorded
     from readmit.records.error_types import UnknownError
@@ -122,22 +110,15 @@ def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) ->
             raise UnknownError(f"return {return_id!r} was {decision.kind}: it has no signed view")
         click.echo(stored.envelope)
     elif invocation.json:
-        said = {**shapes.summary(decision, ()), "lacking": shapes.lacking(lacks)}
-        said["dispositions"] = list(map(shapes.disposition, entries))
-        said["drafts"] = shapes.drafts(drafts)
-        emit({"return": return_id, "request": msgspec.to_builtins(returned.request), **said, "exposures": handed})
+        more = {"request": returned.request, "drafts": drafts, "exposures": handed}
+        emit(decision_json(decision, entries, lacks) | more)
     else:
         who = returned.request.identity
         show(
             shown(f"{who.principal} as {who.role} for {who.task}, epoch {decision.epoch}, {returned.request.now}"),
-            reports.verdict(decision),
-            *reports.details(decision),
-            *reports.duties(decision),
-            *reports.lacking(lacks),
-            *map(_handed, handed),
+            *report_parts(decision, entries, lacks, drafts),
             "",
-            reports.dispositions(entries),
-            *reports.drafts(drafts),
+            *map(_handed, handed),
         )
 
 
@@ -147,6 +128,11 @@ def _handed(row: dict[str, Any]) -> str:
     return f"{words} {', '.join(row.get('refused', ()))}".rstrip()
 
 
+@audit.command(
+    "verify",
+    examples=("readmit audit verify", "readmit audit verify --head kept.head", "readmit audit verify --full"),
+    ends_with=(Status.UNVERIFIED,),
+)
 @click.option("--head", "kept", type=click.File("rb"), metavar="FILE", help="A signed head that was kept elsewhere.")
 @click.option(
     "--key", "keys", multiple=True, envvar="READMIT_TRUST", metavar="PEM|KEY|FILE",
@@ -154,7 +140,7 @@ def _handed(row: dict[str, Any]) -> str:
     "Repeatable. Default: what is pinned with the signing keys. [env: READMIT_TRUST, separated by spaces]",
 )  # fmt: skip
 @click.option("--full", is_flag=True, help="Look at everything again, and decide again what was handed over.")
-def verify(invocation: Invocation, /, *, kept: BinaryIO | None, keys: tuple[str, ...], full: bool) -> Status:
+def verify_log(invocation: Invocation, /, *, kept: BinaryIO | None, keys: tuple[str, ...], full: bool) -> Status:
     """Check that events, audit rows and indexes are those that were signed, and that nothing was rolled back.
 
     The store is only read. The check goes on from where the last one ended, if that is kept with the signing keys.
@@ -203,12 +189,16 @@ def _named(words: tuple[str, ...]) -> list[bytes | NoteKey]:
     return [*raw.values(), *logs]
 
 
+@audit.command(
+    "export",
+    examples=("readmit audit export --output audit.jsonl", "readmit audit export --format prov --return RETURN"),
+)
 @click.option(
     "--format", "form", type=click.Choice(("jsonl", "prov")), default="jsonl", show_default=True, help="Format."
 )
 @click.option("--return", "return_id", type=Reference("return"), metavar="RETURN", help="Only this return.")
 @options.output_file("Write to this file.")
-def export(invocation: Invocation, /, *, form: str, return_id: str | None, output: str | None) -> None:
+def export_audit(invocation: Invocation, /, *, form: str, return_id: str | None, output: str | None) -> None:
     """Export the audit as JSON lines, or log and audit as W3C PROV (PROV-JSON)."""
     from readmit.cli.output import progress
     from readmit.diagnosis.export import json_lines, prov_document

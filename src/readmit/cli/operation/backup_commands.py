@@ -1,4 +1,4 @@
-"""``readmit backup`` and ``readmit restore``: a right copy of a store in use, and the way back."""
+"""``readmit admin backup`` and ``restore``: a right copy of a store in use, and the way back."""
 
 from __future__ import annotations
 
@@ -11,22 +11,14 @@ from readmit.cli.command import command
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
-    from readmit.diagnosis.verification.restore import Lacking, Restored
+    from readmit.diagnosis.verification.restore import Lacking
 
 _FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 
 
-def add_to(group: click.Group) -> None:
-    """Add the commands."""
-    command(group, "backup", examples=("readmit backup team-2026-03-01.db --db team.db",))(backup)
-    command(
-        group, "restore",
-        examples=("readmit restore saved.db --db team.db", "readmit restore saved.db --db team.db --replace"),
-    )(restore)  # fmt: skip
-
-
+@command("backup", examples=("readmit admin backup team-2026-03-01.db --db team.db",))
 @_FILE
-def backup(invocation: Invocation, /, *, file: Path) -> None:
+def backup_store(invocation: Invocation, /, *, file: Path) -> None:
     """Copy the store to a new FILE, with all its workspaces, while it may be in use. Keys are not copied.
 
     A plain copy of the file of a store in use lacks what is still in the file beside it.
@@ -42,6 +34,10 @@ def backup(invocation: Invocation, /, *, file: Path) -> None:
         show(f"Backed up {invocation.store} to {file}; {name} ends at epoch {epoch}. Back up the keys apart from it.")
 
 
+@command(
+    "restore",
+    examples=("readmit admin restore saved.db --db team.db", "readmit admin restore saved.db --db team.db --replace"),
+)
 @_FILE
 @click.option("--replace", is_flag=True, help="Take the present store away. It is kept under another name.")
 @click.option(
@@ -49,14 +45,15 @@ def backup(invocation: Invocation, /, *, file: Path) -> None:
     help="Go on from a backup that lacks what was seen here, or is of another store, and hand views over again "
     "although it does not know which were handed over after it was made.",
 )  # fmt: skip
-def restore(invocation: Invocation, /, *, file: Path, replace: bool, accept_loss: bool) -> None:
+def restore_store(invocation: Invocation, /, *, file: Path, replace: bool, accept_loss: bool) -> None:
     """Put the backup FILE in the place of the store, and say what it lacks."""
     from readmit.cli.output import emit, show, shown
-    from readmit.diagnosis.verification.restore import restore as put_back
+    from readmit.diagnosis.verification.restore import restore
 
-    done = put_back(file, invocation.db, replace=replace, accept_loss=accept_loss)
+    done = restore(file, invocation.db, replace=replace, accept_loss=accept_loss)
     if invocation.json:
-        emit(_as_json(done))
+        lacking = [{**one._asdict(), "events": one.events} for one in done.lacking]
+        emit({"replaced": done.aside and str(done.aside), "keys": done.has_keys, "workspaces": lacking})
         return
     show(f"Put {file} in the place of {invocation.db}.")
     if done.aside is not None:
@@ -65,25 +62,6 @@ def restore(invocation: Invocation, /, *, file: Path, replace: bool, accept_loss
         show(*(f"{shown(one.workspace)}: {line}" for line in _lines(one, accepted=accept_loss)))
     if not done.has_keys:
         show(f"Its keys are not in {done.keys}: put that folder back, or run `readmit keys rotate --lost`.")
-
-
-def _as_json(done: Restored) -> dict[str, object]:
-    return {
-        "replaced": None if done.aside is None else str(done.aside),
-        "keys": done.has_keys,
-        "workspaces": [
-            {
-                "workspace": one.workspace,
-                "epoch": one.epoch,
-                "present": one.present,
-                "same_log": one.is_same_log,
-                "handed_over": one.handed_over,
-                "missing_events": one.events,
-                "missing_commits": one.commits,
-            }
-            for one in done.lacking
-        ],
-    }
 
 
 def _lines(one: Lacking, *, accepted: bool) -> list[str]:

@@ -9,7 +9,7 @@ import click
 
 from readmit.cli import options
 from readmit.cli.command import command
-from readmit.cli.references import resolve
+from readmit.cli.references import resolve_id
 from readmit.records.error_types import UnknownError
 
 if TYPE_CHECKING:
@@ -20,14 +20,6 @@ if TYPE_CHECKING:
 
 _LONGEST_EPOCH = 15
 _SPACES = ("item", "evidence", "observe", "return")
-
-
-def add_to(group: click.Group) -> None:
-    """Add the commands to ``readmit audit``."""
-    heading = ("readmit audit head --output kept-head.txt", "readmit audit head --witness https://witness.example")
-    command(group, "head", examples=heading)(head)
-    proving = ("readmit audit prove h0 --output proof.json", "readmit audit prove 12 --head kept-head.txt")
-    command(group, "prove", examples=proving)(prove)
 
 
 def _witness(function: Callable[..., None]) -> Callable[..., None]:
@@ -42,9 +34,15 @@ def _witness(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
+@command(
+    "head",
+    examples=("readmit audit head --output kept-head.txt", "readmit audit head --witness https://witness.example"),
+)
 @_witness
 @options.output_file("Write the head to this file.")
-def head(invocation: Invocation, /, *, witness: str | None, witness_keys: tuple[str, ...], output: str | None) -> None:
+def sign_head(
+    invocation: Invocation, /, *, witness: str | None, witness_keys: tuple[str, ...], output: str | None
+) -> None:
     """Print the newest signed head of the log, to be kept outside the store (c2sp.org/tlog-checkpoint).
 
     A witness cosigns it only if the log extends what the witness saw: a rollback or a fork is refused.
@@ -56,6 +54,10 @@ def head(invocation: Invocation, /, *, witness: str | None, witness_keys: tuple[
     _write(note, output, invocation, "head")
 
 
+@command(
+    "prove",
+    examples=("readmit audit prove h0 --output proof.json", "readmit audit prove 12 --head kept-head.txt"),
+)
 @click.argument("event", metavar="EVENT")
 @click.option(
     "--head",
@@ -66,7 +68,7 @@ def head(invocation: Invocation, /, *, witness: str | None, witness_keys: tuple[
 )
 @_witness
 @options.output_file("Write the proof to this file.")
-def prove(
+def prove_event(
     invocation: Invocation, /, *, event: str, kept: BinaryIO | None, witness: str | None,
     witness_keys: tuple[str, ...], output: str | None,
 ) -> None:  # fmt: skip
@@ -105,7 +107,7 @@ def _epoch(workspace: Workspace, event: str) -> int:
     named = workspace.log.named(EventKind.RECORD, event)
     if named is None and event.isascii() and event.isdigit() and len(event) <= _LONGEST_EPOCH:
         return int(event)
-    found = None if named is not None else resolve(workspace, _SPACES, event, label="EVENT")
+    found = None if named is not None else resolve_id(workspace, _SPACES, event, label="EVENT")
     if found is not None and found.space == "evidence":
         named = workspace.log.evidence(found.name)
     elif found is not None:

@@ -8,29 +8,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from readmit.cli import options
-from readmit.cli.command import command
+from readmit.cli.command import CommandGroup
 from readmit.cli.references import KEY, Reference
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from readmit.cli.command import Invocation
     from readmit.workspace.workspace import Workspace
 
 
-@click.group("keys")
+@click.group("keys", cls=CommandGroup)
 def keys() -> None:
     """Signing keys: list, rotate, revoke, export; and which store is at a path."""
 
 
-def add_to(group: click.Group) -> None:
-    """Add the group and its commands."""
-    group.add_command(keys)
-    command(keys, "list")(list_keys)
-    command(keys, "rotate", examples=("readmit keys rotate", "readmit keys rotate --overlap 1h"))(rotate)
-    command(keys, "revoke", examples=('readmit keys revoke 3f2a91 --reason "laptop stolen"',))(revoke)
-    command(keys, "accept", examples=("readmit keys accept --db team.db",))(accept)
-    command(keys, "export", examples=("readmit keys export --output team.pem",))(export)
-
-
+@keys.command("list", examples=("readmit keys list",))
 def list_keys(invocation: Invocation, /) -> None:
     """Every key the workspace ever trusted, the newest first."""
     from readmit.cli.output import emit, show, table
@@ -76,32 +69,38 @@ def _keys(workspace: Workspace) -> list[dict[str, Any]]:
     return list(reversed(found.values()))
 
 
-@click.option("--overlap", default="1d", show_default=True, metavar="DURATION", help="How long old views stay good.")
+@keys.command("rotate", examples=("readmit keys rotate", "readmit keys rotate --overlap 1h"))
+@click.option(
+    "--overlap",
+    type=options.DURATION,
+    default="1d",
+    show_default=True,
+    metavar="DURATION",
+    help="How long old views stay good.",
+)
 @click.option("--lost", is_flag=True, help="No old key is left to sign for the new one: take the log as it is found.")
 @options.governor
-def rotate(invocation: Invocation, /, *, overlap: str, lost: bool, by: str | None) -> None:
+def rotate_key(invocation: Invocation, /, *, overlap: timedelta, lost: bool, by: str | None) -> None:
     """Sign with a new key from now on.
 
     The old key signs for the new one, so verifiers elsewhere can follow. With --lost they cannot: give them the new
     key.
     """
     from readmit.cli.output import emit, show
-    from readmit.scenario.durations import duration
 
     with invocation.acting(by) as workspace:
-        made = workspace.keys.rotate(
-            by=by, now=workspace.now(), overlap=duration(overlap, field="--overlap"), lost=lost
-        )
+        made = workspace.keys.rotate(by=by, now=workspace.now(), overlap=overlap, lost=lost)
     if invocation.json:
         emit({"key": made})
     else:
         show(f"Signing with {made} from now on; views of older keys can be exposed for another {overlap}")
 
 
+@keys.command("revoke", examples=('readmit keys revoke 3f2a91 --reason "laptop stolen"',))
 @click.argument("key", type=Reference(KEY))
 @click.option("--reason", required=True, metavar="TEXT", help="Why; the log keeps it.")
 @options.governor
-def revoke(invocation: Invocation, /, *, key: str, reason: str, by: str | None) -> None:
+def revoke_key(invocation: Invocation, /, *, key: str, reason: str, by: str | None) -> None:
     """Reject everything that a key signed, from now on."""
     from readmit.cli.output import emit, show
 
@@ -114,7 +113,8 @@ def revoke(invocation: Invocation, /, *, key: str, reason: str, by: str | None) 
         show(f"Revoked {key}" + ("" if left else "; no key is left to sign with: run `readmit keys rotate`"))
 
 
-def accept(invocation: Invocation, /) -> None:
+@keys.command("accept", examples=("readmit keys accept --db team.db",))
+def accept_store_at(invocation: Invocation, /) -> None:
     """Accept the store that is at --db now, in place of the one that was seen there before.
 
     A store has a random id. Another id at a known path is refused, because anybody who can write the folder can
@@ -131,10 +131,11 @@ def accept(invocation: Invocation, /) -> None:
         show(f"{invocation.store}: {now}; before: {before or 'none'}.")
 
 
+@keys.command("export", examples=("readmit keys export --output team.pem",))
 @click.argument("key", type=Reference(KEY), required=False)
 @click.option("--verifier", is_flag=True, help="Print it as a verifier key, for `readmit witness --trust`.")
 @options.output_file("Write the key to this file.")
-def export(invocation: Invocation, /, *, key: str | None, verifier: bool, output: str | None) -> None:
+def export_key(invocation: Invocation, /, *, key: str | None, verifier: bool, output: str | None) -> None:
     """Print a public key in PEM, for `readmit verify --key`. Default: the key that signs now."""
     from readmit.cli.output import emit
     from readmit.diagnosis.verification.head_proofs import verifier_key

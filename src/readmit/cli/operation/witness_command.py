@@ -17,15 +17,14 @@ if TYPE_CHECKING:
 _LARGEST_PORT = 65_535
 
 
-def add_to(group: click.Group) -> None:
-    """Add the command."""
-    examples = (
+@command(
+    "witness",
+    store=False,
+    examples=(
         "readmit witness --state witness.db --trust @logs.txt",
         "readmit witness --state witness.db --listen 127.0.0.1:8420 --trust KEY",
-    )
-    command(group, "witness", store=False, examples=examples)(witness)
-
-
+    ),
+)
 @click.option("--listen", default="127.0.0.1:8420", show_default=True, metavar="HOST:PORT", help="Where to listen.")
 @click.option(
     "--state", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
@@ -36,7 +35,9 @@ def add_to(group: click.Group) -> None:
     help="Verifier key of a log to cosign, or a file with one on each line. Repeatable.",
 )  # fmt: skip
 @click.option("--name", metavar="NAME", help="Name in cosignatures. Default: witness/ and the start of the key's id.")
-def witness(invocation: Invocation, /, *, listen: str, state: Path, trusted: tuple[str, ...], name: str | None) -> None:
+def serve_witness(
+    invocation: Invocation, /, *, listen: str, state: Path, trusted: tuple[str, ...], name: str | None
+) -> None:
     """Cosign the heads of logs, as long as each extends the one before (c2sp.org/tlog-witness).
 
     Speaks HTTP until it is stopped. Across machines, put HTTPS or a tunnel in front of it. Keep the state where

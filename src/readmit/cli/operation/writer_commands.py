@@ -7,31 +7,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from readmit.cli import options
-from readmit.cli.command import command
+from readmit.cli.command import CommandGroup
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
 
 
-@click.group("writers")
+@click.group("writers", cls=CommandGroup)
 def writers() -> None:
     """Keys that principals sign with: make, enrol, rotate, revoke, list."""
 
 
-def add_to(group: click.Group) -> None:
-    """Add the group and its commands."""
-    group.add_command(writers)
-    command(writers, "new", store=False, examples=("readmit writers new bob.pem",))(new)
-    command(writers, "list")(list_writers)
-    enrolling = ("readmit writers enrol owner owner.pub --signer owner.pem", "readmit writers enrol bob bob.pub")
-    command(writers, "enrol", examples=enrolling)(enrol)
-    command(writers, "rotate", examples=("readmit writers rotate bob new.pub",))(rotate)
-    revoking = ('readmit writers revoke 3f2a91 --since 412 --reason "laptop stolen"',)
-    command(writers, "revoke", examples=revoking)(revoke)
-
-
+@writers.command("new", store=False, examples=("readmit writers new bob.pem",))
 @click.argument("file", type=click.Path(dir_okay=False), metavar="FILE")
-def new(invocation: Invocation, /, *, file: str) -> None:
+def new_writer_key(invocation: Invocation, /, *, file: str) -> None:
     """Make a key in a new file, for --signer, and write its public half to FILE.pub, for `enrol`."""
     from pathlib import Path
 
@@ -48,6 +37,7 @@ def new(invocation: Invocation, /, *, file: str) -> None:
         show(f"Made key {made.keyid} in {file}; let the owner enrol {public}")
 
 
+@writers.command("list", examples=("readmit writers list",))
 def list_writers(invocation: Invocation, /) -> None:
     """Every key that was ever enrolled, and the epochs at which its signatures count."""
     from readmit.cli.output import emit, show, table
@@ -68,11 +58,15 @@ def list_writers(invocation: Invocation, /) -> None:
     show(table(("principal", "key", "from epoch", "before epoch"), rows))
 
 
+@writers.command(
+    "enrol",
+    examples=("readmit writers enrol owner owner.pub --signer owner.pem", "readmit writers enrol bob bob.pub"),
+)
 @click.argument("principal", metavar="NAME")
 @click.argument("public", type=click.Path(), metavar="PUBLIC_KEY")
 @click.option("--reason", default="", metavar="TEXT", help="Why; the log keeps it.")
 @options.governor
-def enrol(invocation: Invocation, /, *, principal: str, public: str, **given: Any) -> None:
+def enrol_writer(invocation: Invocation, /, *, principal: str, public: str, **given: Any) -> None:
     """Let a principal sign with a key, besides those it has. PUBLIC_KEY is a PEM file.
 
     The owner enrols its own first key with --signer and that key. From then on, the owner and overseers sign every
@@ -89,11 +83,12 @@ def enrol(invocation: Invocation, /, *, principal: str, public: str, **given: An
         show(shown(f"{principal} signs with {key} from epoch {epoch + 1} on"))
 
 
+@writers.command("rotate", examples=("readmit writers rotate bob new.pub",))
 @click.argument("principal", metavar="NAME")
 @click.argument("public", type=click.Path(), metavar="PUBLIC_KEY")
 @click.option("--reason", default="rotated", metavar="TEXT", help="Why; the log keeps it.")
 @options.governor
-def rotate(invocation: Invocation, /, *, principal: str, public: str, **given: Any) -> None:
+def rotate_writer(invocation: Invocation, /, *, principal: str, public: str, **given: Any) -> None:
     """Let a principal sign with a new key instead of those it has. What they signed so far still counts."""
     from readmit.cli.output import emit, show, shown
 
@@ -106,11 +101,12 @@ def rotate(invocation: Invocation, /, *, principal: str, public: str, **given: A
         show(shown(f"{principal} signs with {key}, and with no other key, from epoch {epoch + 1} on"))
 
 
+@writers.command("revoke", examples=('readmit writers revoke 3f2a91 --since 412 --reason "laptop stolen"',))
 @click.argument("key", metavar="KEY")
 @click.option("--since", type=click.IntRange(1), metavar="EPOCH", help="First epoch that does not count. Default: now.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; the log keeps it.")
 @options.governor
-def revoke(invocation: Invocation, /, *, key: str, **given: Any) -> None:
+def revoke_writer(invocation: Invocation, /, *, key: str, **given: Any) -> None:
     """Count no signature of a key from an epoch on. The beginning of the key's id is enough."""
     from readmit.cli.output import emit, show
     from readmit.records.error_types import SealError

@@ -12,23 +12,22 @@ if TYPE_CHECKING:
     from readmit.cli.command import Invocation
 
 
-def add_to(group: click.Group) -> None:
-    """Add the command."""
-    examples = (
+@command(
+    "demo",
+    store=False,
+    examples=(
         "readmit demo",
         "readmit demo --json",
         "readmit demo --db trip.db && readmit audit list --db trip.db --workspace family-trip",
-    )
-    command(group, "demo", store=False, examples=examples)(demo)
-
-
+    ),
+)
 @click.option("--db", metavar="FILE", help="Keep the demo in this database, to explore it. Default: in memory.")
-def demo(invocation: Invocation, /, *, db: str | None) -> None:
+def play_demo(invocation: Invocation, /, *, db: str | None) -> None:
     """Play the travel case of the paper: an agent leaves, the plan changes, the agent returns.
 
     The panels show decisions that readmit just made, not canned text.
     """
-    from readmit.cli import shapes
+    from readmit.cli.decision_words import decision_json
     from readmit.cli.output import emit, show
     from readmit.log.location import MEMORY
     from readmit.scenario.document import shipped
@@ -36,7 +35,7 @@ def demo(invocation: Invocation, /, *, db: str | None) -> None:
 
     with played(shipped("travel"), db or MEMORY) as done:
         if invocation.json:
-            emit({one.label: shapes.summary(one.outcome.decision, one.dispositions) for one in done.returns})
+            emit({one.label: decision_json(one.outcome.decision, one.dispositions, ()) for one in done.returns})
             return
         from readmit.cli.scenarios.demo_panels import panels
 

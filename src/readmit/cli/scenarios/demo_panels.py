@@ -12,8 +12,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from readmit.cli import decision_words as reports
-from readmit.cli import shapes
+from readmit.cli.decision_words import detail_lines, experience_ids, lack_lines, verdict_line
+from readmit.cli.item_words import FIT, cause_in_words
 from readmit.cli.output import shown
 from readmit.records.acts.event import Checkpoint, Supersede
 from readmit.records.evidence import Evidence, Experience
@@ -95,10 +95,10 @@ def _admissible(returned: PlayedReturn, texts: Mapping[str, Item], log: Sequence
             for line in _grounds(one, log):
                 table.add_row("", Text(line, style="red" if line.startswith("out") else "dim"))
     table.add_row(Text("Surviving", style="bold"), "")
-    survivors = [one.item for one in returned.dispositions if reports.fit(one)]
+    survivors = [one.item for one in returned.dispositions if one.state in FIT]
     for item in survivors:
         table.add_row(_name(item, fit=True), Text(shown(texts[item].text)))
-    rejected = [one.item for one in returned.dispositions if not reports.fit(one)]
+    rejected = [one.item for one in returned.dispositions if one.state not in FIT]
     return _panel(
         "3. At return: which records remain admissible",
         table,
@@ -109,7 +109,7 @@ def _admissible(returned: PlayedReturn, texts: Mapping[str, Item], log: Sequence
 def _grounds(one: Disposition, log: Sequence[Event]) -> Iterator[str]:
     """Why an item is out; for a verdict, with its quotes; and which suspicions a verdict settled."""
     for cause in one.causes:
-        yield f"out: {reports.ground(cause)}"
+        yield f"out: {cause_in_words(cause)}"
     for event in log:
         match event.payload:
             case Verdict(pair=pair, answer=Answer.INVALIDATES) as verdict if pair.item == one.item:
@@ -124,9 +124,9 @@ def _incomplete(returned: PlayedReturn, texts: Mapping[str, Item]) -> Panel:
         "4. Before confirmation: valid evidence is still incomplete",
         _needs(returned, texts),
         Group(
-            reports.verdict(decision),
-            *reports.details(decision),
-            *reports.lacking(returned.outcome.lacking()),
+            verdict_line(decision),
+            *detail_lines(decision),
+            *lack_lines(returned.outcome.lacking()),
             Text("\nNothing is handed over."),
         ),
     )
@@ -152,12 +152,12 @@ def _sufficient(returned: PlayedReturn, texts: Mapping[str, Item], news: Sequenc
                 style="dim",
             )
         ]
-    private = shapes.experiences(decision)
+    private = experience_ids(decision)
     return _panel(
         "5. After confirmation: a sufficient Return View",
         Group(*parts),
         Group(
-            reports.verdict(decision),
+            verdict_line(decision),
             Text(f"Private experience back: {', '.join(private['readmitted']) or 'none'}; ")
             + Text(f"withheld: {', '.join(private['withheld']) or 'none'}."),
         ),
@@ -170,7 +170,7 @@ def _needs(returned: PlayedReturn, texts: Mapping[str, Item]) -> Table:
     table = _grid()
     for one in returned.dispositions:
         item = texts[one.item]
-        if isinstance(item, Obligation) and reports.fit(one):
+        if isinstance(item, Obligation) and one.state in FIT:
             marks = [Text.assemble(MARKS[need not in missing], f"{need}  ") for need in item.required]
             table.add_row(Text(item.id), Text.assemble(shown(item.text), "\n", *marks))
     return table

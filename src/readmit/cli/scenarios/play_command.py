@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from readmit.cli import error_lines as errors
+from readmit.cli import error_lines
 from readmit.cli.command import command
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
-    from readmit.scenario.play import Play
+    from readmit.scenario.play import Play, PlayedReturn
 
 
-def add_to(group: click.Group) -> None:
-    """Add the command."""
-    examples = (
+@command(
+    "play",
+    store=False,
+    examples=(
         "readmit play examples/travel.json",
         "readmit play examples/travel.json --db trip.db --json",
         "readmit play --schema",
-    )
-    command(group, "play", store=False, examples=examples)(play)
-
-
+    ),
+)
 @click.argument("file", type=click.File("rb"), required=False)
 @click.option("--db", metavar="FILE", help="Keep what is played in this database. Default: in memory.")
 @click.option("--workspace", metavar="NAME", help="Play in this workspace instead of the scenario's own.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of scenarios and stop.")
-def play(
+def play_scenario(
     invocation: Invocation, /, *, file: BinaryIO | None, db: str | None, workspace: str | None, schema: bool
 ) -> None:
     """Play a scenario and print each decision with the outcome of every duty and every item.
@@ -37,19 +36,17 @@ def play(
     A scenario is one JSON document with a team's steps in order; - reads it from standard input. A scenario that
     cannot be played to its end changes nothing. Exit status 0 means that it was played, whatever was decided.
     """
-    from readmit.cli import shapes
     from readmit.cli.output import emit, progress
     from readmit.log.location import MEMORY
-    from readmit.scenario.document import read
-    from readmit.scenario.document import schema as schema_of
+    from readmit.scenario.document import read_scenario, scenario_schema
     from readmit.scenario.play import played
 
     if schema:
-        emit(schema_of())
+        emit(scenario_schema())
         return
     if file is None:
         raise click.UsageError("name a scenario file, - for standard input, or --schema")
-    scenario = read(file.read(), file=errors.name_of(file))
+    scenario = read_scenario(file.read(), file=error_lines.name_of(file))
     with ExitStack() as stack:
         with progress("Playing", len(scenario.steps)) as watch:
             done = stack.enter_context(played(scenario, db or MEMORY, name=workspace, watch=watch))
@@ -61,15 +58,29 @@ def play(
                 "scenario": scenario.name,
                 "workspace": done.workspace.name,
                 "epoch": done.workspace.epoch,
-                "returns": [shapes.played(one) for one in done.returns],
+                "returns": [_played_json(one) for one in done.returns],
             }
         )
+
+
+def _played_json(one: PlayedReturn) -> dict[str, Any]:
+    from readmit.cli.decision_words import decision_json
+
+    returned = one.outcome
+    return {
+        "as": one.label,
+        "step": one.step,
+        "secret": returned.secret,
+        **decision_json(returned.decision, one.dispositions, returned.lacking()),
+        "exposed": one.bundle is not None,
+        "refused": list(one.refused),
+    }
 
 
 def _print(done: Play) -> None:
     from rich.text import Text
 
-    from readmit.cli import decision_words as reports
+    from readmit.cli.decision_words import report_parts
     from readmit.cli.output import show, shown
     from readmit.text.english import counted
 
@@ -79,9 +90,8 @@ def _print(done: Play) -> None:
         heading = (
             f"{one.label}: {who.principal} returns as {who.role} for {who.task} at epoch {one.outcome.request.epoch}"
         )
-        show("", Text(shown(heading), style="bold"), reports.verdict(one.outcome.decision))
-        show(*reports.details(one.outcome.decision), *reports.duties(one.outcome.decision))
-        show(*reports.lacking(one.outcome.lacking()), "", reports.dispositions(one.dispositions))
+        show("", Text(shown(heading), style="bold"))
+        show(*report_parts(one.outcome.decision, one.dispositions, one.outcome.lacking(), {}))
         if one.bundle is not None:
             show("", "The view was exposed.")
         if one.refused:

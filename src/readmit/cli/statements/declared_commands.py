@@ -8,29 +8,35 @@ import click
 import msgspec
 
 from readmit.cli.command import Command
-from readmit.cli.options import writer
+from readmit.cli.options import MOMENT, writer
 from readmit.cli.references import Reference
-from readmit.records.acts.kinds import names_in, said_fields, sentence
+from readmit.records.acts.kinds import KINDS, names_in, said_fields, sentence
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from readmit.cli.command import Invocation
     from readmit.records.acts.kinds import DeclaredKind, SaidField, Wording
 
 
-def command_of(kind: DeclaredKind, wording: Wording) -> Command:
-    """The command that writes an event of a kind."""
+def declared_commands() -> Iterator[Command]:
+    """The commands of all kinds that are declared so far."""
+    return (_command_of(kind, kind.wording) for kind in KINDS.values() if kind.wording is not None)
+
+
+def _command_of(kind: DeclaredKind, wording: Wording) -> Command:
     fields = {said.name: said for said in said_fields(kind)}
     options = [said for name, said in fields.items() if name not in wording.arguments]
     return Command(
-        str(kind),
+        kind.verb.replace("_", "-"),
         params=[
             *(_argument(kind, fields[name]) for name in wording.arguments),
             *writer(),
             *(_option(kind, wording, said) for said in options),
-            click.Option(["--at"], metavar="TIME", help="When it was true. Default: now."),
+            click.Option(["--at"], type=MOMENT, metavar="TIME", help="When it was true. Default: now."),
             click.Option(["--id", "id"], metavar="ID", help="Makes the write idempotent."),
         ],
-        callback=click.pass_obj(lambda invocation, /, **given: _write(invocation, kind, given)),
+        callback=lambda invocation, /, **given: _write(invocation, kind, given),
         help=wording.meaning,
         examples=wording.examples,
         fields=wording.names,
@@ -70,6 +76,8 @@ def _type(kind: DeclaredKind, said: SaidField) -> click.ParamType[Any]:
         return click.Choice([str(value) for value in said.info.values])
     if isinstance(said.info, msgspec.inspect.IntType):
         return click.INT
+    if isinstance(said.info, msgspec.inspect.DateTimeType):
+        return MOMENT
     space = names_in(kind.payload).get(said.field)
     return click.STRING if space is None else Reference(space)
 
@@ -88,15 +96,15 @@ def _metavar(said: SaidField) -> str | None:
 
 def _write(invocation: Invocation, kind: DeclaredKind, given: dict[str, Any]) -> None:
     from readmit.cli.output import emit, show, shown
-    from readmit.cli.statements.written_sources import step_of, write_steps
-    from readmit.scenario.steps import DeclaredStep, event_of
+    from readmit.scenario.document import read_step
+    from readmit.scenario.play import write_declared
+    from readmit.scenario.steps import declared_step
 
-    step = step_of({"do": str(kind), **given})
-    if not isinstance(step, DeclaredStep):
-        raise TypeError(f"{kind} has no step that is made from its declaration")
-    (name,), epoch = write_steps(invocation, [(step, str(kind))])
+    step = read_step(declared_step(kind), {name: value for name, value in given.items() if value not in (None, ())})
+    with invocation.open() as workspace:
+        event = write_declared(workspace, step)
     said = {said.name: getattr(step, said.name) for said in said_fields(kind)}
     if invocation.json:
-        emit({"id": name, "epoch": epoch, **msgspec.to_builtins(said)})
+        emit({"id": event.name, "epoch": event.epoch, **said})
         return
-    show(shown(f"{sentence(*event_of(step))} at epoch {epoch} ({kind} {name})"))
+    show(shown(f"{sentence(kind, event.payload)} at epoch {event.epoch} ({kind.verb} {event.name})"))

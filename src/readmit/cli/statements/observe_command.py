@@ -1,140 +1,122 @@
-"""``observe-file``, ``observe-git``, ``observe-http``, ``observe-command`` and ``look``: evidence to look at again."""
+"""``observe``: a text as evidence, or a source that can be looked at again."""
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from readmit.cli import options
 from readmit.cli.command import command
+from readmit.cli.options import grouped
+from readmit.cli.statements.source_texts import read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from readmit.cli.command import Invocation
+    from readmit.workspace.workspace import Workspace
 
-WHO = "--principal A1 --role planner --task trip"
-
-
-def add_to(group: click.Group) -> None:
-    """Add the commands."""
-    file = "readmit observe-file docs/limits.md --lines 10-20 --by A2"
-    command(group, "observe-file", examples=(file, "readmit observe-file app.py --symbol Client.send --by A2"))(
-        observe_file
-    )
-    command(group, "observe-git", examples=("readmit observe-git docs/limits.md --ref main --by A2",))(observe_git)
-    page = 'readmit observe-http https://example.org/limits --quote "100 requests a minute" --by A2'
-    command(group, "observe-http", examples=(page,))(observe_http)
-    command(group, "observe-command", examples=("readmit observe-command --by A2 -- python3 --version",))(
-        observe_command
-    )
-    command(group, "look", examples=(f"readmit look {WHO}",))(look)
+_PARTS = {
+    "file": ("lines", "symbol"),
+    "git": ("repository", "ref", "lines", "symbol"),
+    "http": ("quote", "pointer"),
+    "command": (),
+}
+"""The sources, and the options that say which part of one is evidence."""
+_OF_A_TEXT = ("source", "at")
+_probe = grouped("Sources that are looked at again, instead of TEXT")
 
 
-def _captured(function: Callable[..., Any]) -> Callable[..., Any]:
-    for add in reversed(
-        (
-            click.option(
-                "--lifetime", type=click.IntRange(0), default=0, metavar="SECONDS",
-                help="How long a look stays fresh. Default: files and git are looked at before every return, others "
-                "as the policy says.",
-            ),
-            options.author(),
-            click.option("--id", "id", metavar="ID", help="Makes the write idempotent."),
-            options.scope,
-        )
-    ):  # fmt: skip
-        function = add(function)
-    return function
+@command(
+    "observe",
+    examples=(
+        'readmit observe "Sunrise confirms two nights." --by A2',
+        "readmit observe --file docs/limits.md --lines 10-20 --by A2",
+        "readmit observe --git app.py --ref main --symbol Client.send --by A2",
+        'readmit observe --http https://example.org/limits --quote "100 requests a minute" --by A2',
+        'readmit observe --command "python3 --version" --by A2',
+    ),
+)
+@click.argument("text", metavar="[TEXT|@FILE]", required=False)
+@options.author()
+@click.option("--id", "id", metavar="ID", help="Makes the write idempotent.")
+@click.option(
+    "--kind",
+    "source",
+    type=click.Choice(("message", "tool_result", "document")),
+    default="message",
+    show_default=True,
+    help="What was observed.",
+)
+@options.scope
+@click.option("--at", type=options.MOMENT, metavar="TIME", help="When it was true. Default: now.")
+@_probe("--file", metavar="PATH", help="A file, below the first of the policy's roots (looks.roots).")
+@_probe("--git", metavar="PATH", help="A file of a git repository.")
+@_probe("--http", metavar="URL", help="A page. The policy must allow its host (looks.hosts).")
+@_probe(
+    "--command", metavar="LINE",
+    help="What a command prints, split as a shell would and run without one. The policy must allow it "
+    "(looks.commands).",
+)  # fmt: skip
+@_probe("--lines", metavar="FIRST-LAST", help="Of --file and --git: only these lines, counted from 1.")
+@_probe("--symbol", metavar="NAME", help="Of --file and --git: only this Python function or class.")
+@_probe("--repository", metavar="FOLDER", help="Of --git: the repository. Default: the current folder.")
+@_probe("--ref", metavar="REF", help="Of --git: branch, tag or commit to follow. Default: HEAD.")
+@_probe("--quote", metavar="TEXT", help="Of --http: only these words of the page.")
+@_probe("--pointer", metavar="POINTER", help="Of --http: only this value of a JSON document, as in /version.")
+@_probe(
+    "--lifetime", type=click.IntRange(0), metavar="SECONDS",
+    help="How long a look stays fresh. Default: files and git are looked at before every return, others as the policy "
+    "says.",
+)  # fmt: skip
+def observe(invocation: Invocation, /, *, text: str | None, **given: Any) -> None:
+    """Keep a raw observation as evidence and print its digest, to be named as a source.
 
-
-def _part(function: Callable[..., Any]) -> Callable[..., Any]:
-    for add in reversed(
-        (
-            click.option("--lines", default="", metavar="FIRST-LAST", help="Only these lines, counted from 1."),
-            click.option("--symbol", default="", metavar="NAME", help="Only this Python function or class."),
-        )
-    ):
-        function = add(function)
-    return function
-
-
-@click.argument("path")
-@_part
-@_captured
-def observe_file(invocation: Invocation, /, *, path: str, **fields: Any) -> None:
-    """Keep the text of a file as evidence, with the way to look at it again, and print its digest.
-
-    A path is relative to the first of the policy's roots (looks.roots), which is by default the folder of the store.
+    A text is kept as it is. Of a file, a page or the output of a command, the way to look at it again is kept with it:
+    a return looks whether the source still says the same.
     """
-    _keep(invocation, lambda workspace: workspace.observe_file(path, **fields))
-
-
-@click.argument("path")
-@click.option("--repository", default=".", show_default=True, metavar="FOLDER", help="The repository.")
-@click.option("--ref", default="HEAD", show_default=True, metavar="REF", help="Branch, tag or commit to follow.")
-@_part
-@_captured
-def observe_git(invocation: Invocation, /, *, path: str, **fields: Any) -> None:
-    """Keep a file of a git repository as evidence, with the way to look at it again, and print its digest."""
-    _keep(invocation, lambda workspace: workspace.observe_git(path, **fields))
-
-
-@click.argument("url")
-@click.option("--quote", default="", metavar="TEXT", help="Only these words of the page.")
-@click.option("--pointer", default="", metavar="POINTER", help="Only this value of a JSON document, as in /version.")
-@_captured
-def observe_http(invocation: Invocation, /, *, url: str, **fields: Any) -> None:
-    """Keep a page as evidence, with the way to look at it again, and print its digest.
-
-    The policy must allow the host (looks.hosts).
-    """
-    _keep(invocation, lambda workspace: workspace.observe_http(url, **fields))
-
-
-@click.argument("argv", nargs=-1, required=True, metavar="COMMAND...")
-@_captured
-def observe_command(invocation: Invocation, /, *, argv: tuple[str, ...], **fields: Any) -> None:
-    """Keep what a command prints as evidence, with the way to look at it again, and print its digest.
-
-    The policy must allow the command (looks.commands).
-    """
-    _keep(invocation, lambda workspace: workspace.observe_command(argv, **fields))
-
-
-@options.identity
-@click.option("--purpose", metavar="NAME", help="What the agent comes back for.")
-def look(invocation: Invocation, /, *, principal: str, role: str, task: str, purpose: str | None) -> None:
-    """Look at the sources behind the return of an agent that is away, and write down what was found.
-
-    A return does this by itself. Doing it before, from a scheduled job, say, tells what changed earlier.
-    """
-    from msgspec import to_builtins
-
-    from readmit.cli.output import emit, show, shown
-    from readmit.records.acts.looks import Looked
-
-    with invocation.open() as workspace:
-        agent = workspace.agent(principal, role=role, task=task)
-        found = workspace.look(agent, purpose=purpose) or Looked()
-    if invocation.json:
-        emit({"unchanged": list(found.unchanged), "found": [to_builtins(one) for one in found.found]})
-        return
-    if not found.evidence:
-        show("Nothing to write down: no source is due, or each is as the last look found it")
-        return
-    show(f"Written down: {len(found.evidence)}, of which unchanged: {len(found.unchanged)}")
-    for one in found.found:
-        show(f"  {one.evidence[:12]} {one.finding}" + (f": {shown(one.why)}" if one.why else ""))
-
-
-def _keep(invocation: Invocation, observe: Callable[[Any], str]) -> None:
     from readmit.cli.output import emit, show
 
+    shared = {name: given.pop(name) for name in ("by", "id", "task", "roles", "principals")}
+    kind = _chosen(text, given)
     with invocation.open() as workspace:
-        digest, epoch = observe(workspace), workspace.epoch
+        if text is not None:
+            digest = workspace.observe(read_text(text), source=given["source"], at=given["at"], **shared)
+        else:
+            part = {name: given[name] for name in (*_PARTS[kind], "lifetime") if given[name] is not None}
+            digest = _looked_at(workspace, kind, given[kind], part | shared)
+        epoch = workspace.epoch
     if invocation.json:
         emit({"evidence": digest, "epoch": epoch})
     else:
         show(digest)
+
+
+def _chosen(text: str | None, given: dict[str, Any]) -> str:
+    """The one thing to observe. Options that do not go with it are refused."""
+    kinds = [kind for kind in _PARTS if given[kind] is not None]
+    if len(kinds) + (text is not None) != 1:
+        raise click.UsageError(f"give either TEXT or one of {', '.join(f'--{kind}' for kind in _PARTS)}")
+    goes = (*_OF_A_TEXT,) if text is not None else (*kinds, *_PARTS[kinds[0]], "lifetime")
+    for name in given:
+        if name not in goes and options.is_typed(name):
+            raise click.UsageError(
+                f"{'--kind' if name == 'source' else f'--{name}'} does not go with "
+                f"{'TEXT' if text is not None else f'--{kinds[0]}'}; `readmit observe --help` says with what it does"
+            )
+    return kinds[0] if kinds else ""
+
+
+def _looked_at(workspace: Workspace, kind: str, place: str, fields: dict[str, Any]) -> str:
+    match kind:
+        case "file":
+            return workspace.observe_file(place, **fields)
+        case "git":
+            return workspace.observe_git(place, **fields)
+        case "http":
+            return workspace.observe_http(place, **fields)
+    try:
+        words = shlex.split(place)
+    except ValueError as error:
+        raise click.UsageError(f"--command: {error}; close the quotation") from None
+    return workspace.observe_command(words, **fields)
