@@ -104,6 +104,11 @@ def _chosen(text: str | None, given: dict[str, Any]) -> str:
                 f"{'--kind' if name == 'source' else f'--{name}'} does not go with "
                 f"{'TEXT' if text is not None else f'--{kinds[0]}'}; `readmit observe --help` says with what it does"
             )
+    if kinds == ["command"]:
+        try:
+            shlex.split(given["command"])
+        except ValueError as error:
+            raise click.UsageError(f"--command: {error}; close the quotation") from None
     return kinds[0] if kinds else ""
 
 
@@ -115,8 +120,4 @@ def _looked_at(workspace: Workspace, kind: str, place: str, fields: dict[str, An
             return workspace.observe_git(place, **fields)
         case "http":
             return workspace.observe_http(place, **fields)
-    try:
-        words = shlex.split(place)
-    except ValueError as error:
-        raise click.UsageError(f"--command: {error}; close the quotation") from None
-    return workspace.observe_command(words, **fields)
+    return workspace.observe_command(shlex.split(place), **fields)
