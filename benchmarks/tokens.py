@@ -43,6 +43,7 @@ from readmit.records.canonical import decode, digest
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Pair
 from readmit.rules.invalidate.propose import Signal, windows
+from readmit.workspace.workspace import desk_of
 from readmit_bench.datasets.stale import read_stale
 from readmit_bench.episode_runs import Roles, attempt, method_named
 from readmit_bench.evaluation.development import FillerFacts, read_lines, stale_pairs
@@ -332,7 +333,9 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
             workspace.observe(record.text(at), by="A2", task="advice", at=next(moment)): record.spoken(at)
             for at in range(record.departure + 1, len(record.sessions))
         }
-        near = _nearest(record.question, {name: said(workspace.log.evidence(name)) for name in later}, embedder)
+        near = _nearest(
+            record.question, {name: said(desk_of(workspace).log.evidence(name)) for name in later}, embedder
+        )
         inference.ingest(near, by="A2", turns=later, per_call=6)
         first, second = Spent(), Spent()
         first.add(inference.ledger)
@@ -341,7 +344,7 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
             assert returned.admitted, returned.reasons
             ledger = TokenLedger()
             assert returned.view is not None
-            texts = [workspace.log.item(one.id).text for one in returned.view.items]
+            texts = [desk_of(workspace).log.item(one.id).text for one in returned.view.items]
             _answer(record, Metered(model, ledger), texts)
             for stage, tokens in _prepared(workspace, returned.id):
                 spent[stage] = spent.get(stage, 0) + tokens
@@ -351,7 +354,7 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
 
 def _prepared(workspace: Workspace, return_id: str) -> list[tuple[str, int]]:
     """What the audit says that preparing a return took, per stage."""
-    rows = [row for row in workspace.log.audit.rows() if (row.return_id, row.kind) == (return_id, "inference")]
+    rows = [row for row in desk_of(workspace).log.audit.rows() if (row.return_id, row.kind) == (return_id, "inference")]
     found = [decode(row.body, Prepared, what="audit row") for row in rows]
     return [(one.stage, one.input + one.output) for prepared in found for one in prepared.usage]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from readmit import Policy, Workspace
 from readmit.records.canonical import digest_of
 from readmit.records.probes import CallableProbe, Finding
+from readmit.sources import Call
 from readmit.sources.prober import Captured, LookLimits, ProbeResult
 from tests import scene
 from tests.scene import Clock
@@ -72,7 +73,7 @@ class Team:
     def note(self, name: str, text: str, **fields: Any) -> str:
         """Put up a note and observe it."""
         self.board.notes[name] = text
-        return self.team.observe_call(name, by=fields.pop("by", "bob"), **fields)
+        return self.team.observe(probe=Call(name), by=fields.pop("by", "bob"), **fields)
 
     def fact(self, id: str, text: str, *sources: str, **fields: Any) -> str:
         return self.team.record(text, id=id, sources=sources, by="bob", **fields)

@@ -216,7 +216,7 @@ def test_the_request_of_a_return_is_put_together_in_one_place() -> None:
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Request"
     ]
-    assert found == ["src/readmit/returning/request.py"]
+    assert found == ["src/readmit/returning/desk.py"]
 
 
 RIDDLES = re.compile(

@@ -214,7 +214,7 @@ class TestTwoAdapters:
         memory = opened()
         journey.walker.depart()
         handle = memory.returned(journey.walker.come_back().expose())
-        ledger, failed = journey.team.log.sources, []
+        ledger, failed = journey.team._desk.log.sources, []
         assert ledger.take(memory.backend.name)
 
         def remember() -> None:

@@ -178,9 +178,9 @@ def test_an_error_names_the_option(args: tuple[str, ...], words: str, team: str)
         (("present", *WHO, "--lease", "soon"), "Invalid value for '--lease': 'soon' is not a duration"),
         (("observe", "--by", "A2"), "give either TEXT or one of --file, --git, --http, --command"),
         (("observe", "x", "--file", "y", "--by", "A2"), "give either TEXT or one of"),
-        (("observe", "x", "--lines", "1-2", "--by", "A2"), "--lines does not go with TEXT"),
-        (("observe", "--file", "y", "--ref", "main", "--by", "A2"), "--ref does not go with --file"),
-        (("observe", "--http", "y", "--kind", "document", "--by", "A2"), "--kind does not go with --http"),
+        (("observe", "x", "--lines", "1-2", "--by", "A2"), "--lines goes with --file and --git"),
+        (("observe", "--file", "y", "--ref", "main", "--by", "A2"), "--ref goes with --git"),
+        (("observe", "x", "--lifetime", "60", "--by", "A2"), "--lifetime is for a source that is looked at again"),
         (("observe", "--command", "echo 'x", "--by", "A2"), "--command: No closing quotation"),
     ],
 )

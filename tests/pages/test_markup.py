@@ -99,7 +99,7 @@ def test_only_style_sheets_are_put_into_a_page_as_they_are() -> None:
 
 @pytest.mark.parametrize("story", [stories.chained, stories.hostile])
 def test_a_drawing_can_be_a_file_of_its_own(story: Callable[[], Scene]) -> None:
-    log = story().team.log
+    log = story().team._desk.log
     page = return_values(log, newest_return(log), now=START)
     drawings = [timeline(page.departed, page.returned, page.happenings), *map(premises, page.fallen)]
     assert len(drawings) == 3

@@ -19,7 +19,7 @@ from readmit.records.error_types import ExposureError, ModelError, ReadmitError,
 from readmit.records.items import Drafted
 from readmit.workspace.memory_handle import Memory
 from readmit.writing.item_content import ItemFields, UseFields
-from readmit.writing.observation_draft import ObservationFields
+from readmit.writing.new_event import ObservationFields
 from tests.inference.world import Ruled
 from tests.scene import Scene
 
@@ -50,7 +50,7 @@ class Team:
         self.returned = self.team.agent("di", role="planner", task="trip")
         self.returned.depart()
         self.decision = self.returned.come_back()
-        self.memory = Memory(self.team, ScopedMem(self.team.log.memories, self.team.name))
+        self.memory = Memory(self.team, ScopedMem(self.team._desk.log.memories, self.team.name))
         model = Ruled(rules={"extract": lambda _: "{}", "plan": lambda _: "{}"})
         self.inference = Inference(self.team, extractor=model, planner=model)
 
@@ -225,7 +225,7 @@ MOMENTS = {
 def test_a_moment_may_be_a_text(text: str) -> None:
     team = Scene().team
     team.record("x", by="bob", id="m", valid_until=text)
-    end = team.log.item("m").valid.end
+    end = team._desk.log.item("m").valid.end
     assert end is not None
     assert end.isoformat() == MOMENTS[text]
 

@@ -18,7 +18,6 @@ from urllib.parse import quote
 
 import msgspec
 
-from readmit.diagnosis.history import dispositions, recorded
 from readmit.diagnosis.unnamed_endings import REPLACING, all_endings, endings_of_return
 from readmit.diagnosis.verification.head_proofs import signed_head
 from readmit.records.acts.deliveries import Exposed
@@ -30,6 +29,7 @@ from readmit.records.decisions import Decision, Returned
 from readmit.records.error_types import ReadmitError, SealError
 from readmit.records.evidence import Evidence
 from readmit.records.items import Item
+from readmit.state.past_returns import dispositions, recorded
 from readmit.trust.commit_record import row_leaf
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.records.acts.event import EventKind
-from readmit.records.canonical import canonical, decode, digest, digest_of
+from readmit.records.canonical import canonical, decode, digest
 from readmit.records.decisions import (
     Cause,
     ConstraintNote,
@@ -20,7 +20,7 @@ from readmit.records.decisions import (
     Returned,
     ReturnView,
 )
-from readmit.records.error_types import SealError, TamperedError, UnknownError
+from readmit.records.error_types import SealError, UnknownError
 from readmit.records.items import Drafted, Item
 from readmit.records.reasons import Reason, state_of
 from readmit.rules.cover.find import Deadline
@@ -28,6 +28,7 @@ from readmit.rules.cycle import RULES, decide
 from readmit.rules.gate.gates import authorized
 from readmit.rules.gate.judge import distinct
 from readmit.state.load import requested
+from readmit.state.past_returns import dispositions, recorded
 from readmit.state.source_looks import sources_in_words
 from readmit.text.english import counted
 from readmit.text.escapes import escaped
@@ -144,16 +145,6 @@ def _duty(note: DutyNote) -> Iterator[str]:
         yield f"No item ever met {', '.join(note.questions)}, which a model planned: that blocks nothing."
 
 
-def recorded(log: Log, return_id: str) -> tuple[Returned, Decision]:
-    """A past return, from the log and the audit."""
-    returned, stored = log.returned(return_id), log.audit.decision(return_id)
-    if stored is None:
-        raise UnknownError(f"no decision is filed for return {return_id!r}; see `readmit audit verify`")
-    if digest_of(stored.body) != returned.decision:
-        raise TamperedError(f"the decision of return {return_id!r} is not the one in the log: it was altered")
-    return returned, decode(stored.body, Decision, what="decision")
-
-
 def newest_return(log: Log) -> str:
     """The last return that was decided, found from the end of the audit."""
     last = log.audit.last
@@ -166,16 +157,6 @@ def newest_return(log: Log) -> str:
         f"workspace {log.workspace!r} has no return yet: an agent departs and comes back first. "
         "`readmit doctor` looks at the workspace as it is"
     )
-
-
-def dispositions(log: Log, return_id: str) -> Iterator[Disposition]:
-    """Every candidate of a past return, in log order."""
-    recorded(log, return_id)
-    stored = log.audit.decision(return_id)
-    if stored is not None:
-        for row in log.audit.rows(first=stored.first, last=stored.last):
-            if row.kind == "candidate":
-                yield decode(row.body, Disposition, what=f"audit row {row.seq}")
 
 
 def drafts(log: Log, return_id: str) -> dict[str, Drafted]:
@@ -274,17 +255,17 @@ def replay(log: Log, return_id: str) -> Replay:
     differences = []
     if canonical(outcome.decision) != stored.body:
         differences.append("decision")
-    rows = [row for row in log.audit.rows(first=stored.first, last=stored.last) if row.kind == "candidate"]
-    if len(rows) != len(outcome.rows):
-        differences.append(f"{counted(len(rows), 'candidate')} recorded, {len(outcome.rows)} recomputed")
-    differences += [
-        f"disposition of {row.item}" for row, again in zip(rows, outcome.rows, strict=False) if row.body != again
-    ]
+    rows = [row.body for row in log.audit.rows(first=stored.first, last=stored.last) if row.kind == "candidates"]
+    if rows != list(outcome.rows):
+        before, again = list(dispositions(log, return_id)), outcome.dispositions
+        if len(before) != len(again):
+            differences.append(f"{counted(len(before), 'candidate')} recorded, {len(again)} recomputed")
+        differences += [f"disposition of {one.item}" for one, new in zip(before, again, strict=False) if one != new]
     if stored.envelope is not None and not _carries(
         decode(stored.envelope, Envelope, what="envelope"), outcome.decision.view or outcome.decision.retracting
     ):
         differences.append("signed view")
-    return Replay(return_id, decision.kind, len(rows), tuple(differences))
+    return Replay(return_id, decision.kind, decision.candidates, tuple(differences))
 
 
 def _carries(envelope: Envelope, view: ReturnView | RetractionView | None) -> bool:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from readmit.diagnosis.fixes import again, against, mended, reopened
-from readmit.diagnosis.history import in_words, recorded
+from readmit.diagnosis.history import in_words
 from readmit.diagnosis.trial import FIT, Trial, past
 from readmit.records.items import Frontier, Item, Kind, Obligation
 from readmit.records.reasons import Reason, State
 from readmit.records.remedies import BLANK, Remedy, act, confirm, govern, link, write
+from readmit.state.past_returns import recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

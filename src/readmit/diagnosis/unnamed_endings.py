@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.diagnosis.history import dispositions
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.voids import Voids
 from readmit.records.decisions import Returned
@@ -29,6 +28,7 @@ from readmit.rules.invalidate.repeated_statements import SameStatements
 from readmit.rules.invalidate.resolve import resolve
 from readmit.state.authority import authority, policy_in_force
 from readmit.state.load import add_judged
+from readmit.state.past_returns import dispositions
 from readmit.state.signed_only import vetted
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from readmit.records.canonical import digest
 from readmit.records.error_types import ModelError
 from readmit.records.items import Drafted
 from readmit.text.carried import carried
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,7 +47,7 @@ def plan(workspace: Workspace, model: Model, text: str, *, by: str, role: str, t
     with workspace.batch():
         evidence = workspace.observe(text, id=digest(("plan", by, role, task, text))[:32], by=by, task=task)
         drafted = Drafted(model=maker(model.name, PROMPT)[:LONGEST_NAME])
-        duties = [_in_words_of(text, duty, workspace.policy.max_item_chars) for duty in said.duties]
+        duties = [_in_words_of(text, duty, workspace.admin.policy.max_item_chars) for duty in said.duties]
         opened = tuple(_opened(workspace, duties, evidence, by=by, role=role, task=task, drafted=drafted))
     return Planned(
         evidence=evidence,
@@ -77,5 +78,5 @@ def _opened(
             drafted=drafted,
         )
         words = {need_key(name, one.id): one.text.encode() for one in duty.dependencies}
-        workspace.log.derived.write(NEED, PLANNED, words)
+        desk_of(workspace).log.derived.write(NEED, PLANNED, words)
         yield name

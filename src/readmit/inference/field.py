@@ -16,6 +16,7 @@ from readmit.records.snapshot import Held
 from readmit.rules.cycle import examine
 from readmit.state.load import snapshot as take_snapshot
 from readmit.text.nearness import name_words
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,9 +62,11 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
 
 def field(workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None) -> Field:
     """Read it from the log, as of its current end."""
-    log, policy = workspace.log, workspace.policy
+    log, policy = desk_of(workspace).log, workspace.admin.policy
     with log.reading():
-        seen = take_snapshot(log, departed, identity, epoch=log.head, purpose=purpose, now=workspace.moment())
+        seen = take_snapshot(
+            log, departed, identity, epoch=log.head, purpose=purpose, now=desk_of(workspace).writer.now()
+        )
     found = examine(seen, policy)
     held = {name: entry for name, entry in seen.state.held.items() if _is_evidence(entry)}
     # As they were opened, so that open questions are searched for like other needs.
@@ -78,10 +81,10 @@ def field(workspace: Workspace, departed: Checkpoint, identity: Identity, *, pur
 
 def stood(workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None) -> frozenset[str]:
     """What stood at departure: a need that it met counts as met, whenever the link was drawn."""
-    log = workspace.log
+    log = desk_of(workspace).log
     with log.reading():
         seen = take_snapshot(log, departed, identity, epoch=departed.epoch, purpose=purpose, now=departed.at)
-    return _standing(examine(seen, workspace.policy))
+    return _standing(examine(seen, workspace.admin.policy))
 
 
 def meets(held: Held) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from readmit.records.identity import made_id, own_id
 from readmit.records.items import Drafted, Item
 from readmit.records.verdicts import quoted
 from readmit.text.carried import worded
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,7 +76,7 @@ def ingest(
     those of ``Workspace.record``. An extraction is kept and never repeated.
     """
     # In log order, so that of two statements about one slot the later observed one is recorded last.
-    ordered = sorted(evidence, key=lambda name: workspace.log.evidence(name).epoch)
+    ordered = sorted(evidence, key=lambda name: desk_of(workspace).log.evidence(name).epoch)
     seen = {name: _observed(workspace, name) for name in ordered}
     asked = {
         name: ExtractFrom(key=name, turns=tuple((turns or {}).get(name) or (Turn(one.by, one.text),)), at=one.at)
@@ -91,9 +92,11 @@ def ingest(
                 continue
             drafts = [_draft(item, seen[name].text, model_name) for item in said.items]
             kept = [one for one in drafts if isinstance(one, _Draft)]
-            keep_premises(workspace.log.derived, model_name, {one.text: one.premises for one in kept})
+            keep_premises(desk_of(workspace).log.derived, model_name, {one.text: one.premises for one in kept})
             keep_facts(
-                workspace.log.derived, model_name, {seen[name].text: tuple(dict.fromkeys(one.text for one in kept))}
+                desk_of(workspace).log.derived,
+                model_name,
+                {seen[name].text: tuple(dict.fromkeys(one.text for one in kept))},
             )
             items = tuple(
                 _recorded(workspace, name, one, by=by, evidence=seen[name], supports=supports or {}, fields=fields)
@@ -137,7 +140,7 @@ def _draft(item: Extracted, evidence: str, model: str) -> _Draft | Drop:
 
 
 def _observed(workspace: Workspace, name: str) -> Evidence:
-    payload = workspace.log.evidence(name).payload
+    payload = desk_of(workspace).log.evidence(name).payload
     if not isinstance(payload, Evidence):
         raise ModelError(f"evidence: {name!r} is not an observation")
     return payload
@@ -146,7 +149,7 @@ def _observed(workspace: Workspace, name: str) -> Evidence:
 def _extracted(
     workspace: Workspace, model: Model, asked: Sequence[ExtractFrom], per_call: int, without: tuple[str, ...]
 ) -> dict[str, Extraction | Failure]:
-    derived, by = workspace.log.derived, maker(model.name, PROMPT)
+    derived, by = desk_of(workspace).log.derived, maker(model.name, PROMPT)
     keys = {one.key: digest((one.key, one.turns, without)) for one in asked}
     stored = derived.read(EXTRACTION, by, keys.values())
     missing = [one for one in asked if keys[one.key] not in stored]
@@ -193,7 +196,7 @@ def _recorded(
 
 def _newer(workspace: Workspace, name: str, task: str | None, slot: str) -> str | None:
     """The latest item of a slot that rests on later evidence than this."""
-    log = workspace.log
+    log = desk_of(workspace).log
     at = log.evidence(name).epoch
     found: list[tuple[int, str]] = []
     for event in log.in_slot(task, slot, until=log.head):

@@ -14,10 +14,10 @@ import msgspec
 from readmit.inference import verdict_writer as judging
 from readmit.records.canonical import digest
 from readmit.records.verdicts import Pair, Ruling
-from readmit.returning.request import ask
 from readmit.rules.cycle import decide
 from readmit.state.load import requested
 from readmit.text.nearness import words_of
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -65,7 +65,7 @@ def look_inside(
     if len(names) < 2:  # noqa: PLR2004 - a pair has two sides
         return Inside()
     state = stand()
-    derived, settled = workspace.log.derived, judging.settled(state, verifier)
+    derived, settled = desk_of(workspace).log.derived, judging.settled(state, verifier)
     shown = [state.held[name].item for name in names if name in state.held]
     ranks: dict[Pair, tuple[bool, int]] = {}
     for earlier, later in permutations(shown, 2):
@@ -91,12 +91,10 @@ def _previewed(
     workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None, verifier: Verifier
 ) -> tuple[str, ...]:
     """What a return would hand over once the verifier has examined everything up to now."""
-    log = workspace.log
+    desk = desk_of(workspace)
+    log = desk.log
     with log.reading():
-        request = ask(
-            log, departed, identity, purpose=purpose, now=workspace.now(), policy=workspace.policy,
-            examined_by=verifier.model.name,
-        )  # fmt: skip
+        request = desk.ask(departed, identity, purpose=purpose, examined_by=verifier.model.name)
         # Sources may be looked at again before the return, so it does not matter how old the last looks are.
         seen = requested(log, departed, request, rehearsed=True)
     view = decide(request, seen).decision.view

@@ -25,6 +25,7 @@ from readmit.records.canonical import canonical, digest
 from readmit.records.error_types import PendingAnswers
 from readmit.records.items import Obligation
 from readmit.records.verdicts import Pair, Ruling, Verdict, ruling
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -62,8 +63,10 @@ def prepare(
     team.require(settings)
 
     def stand() -> Baseline:
-        now, policy = workspace.moment(), workspace.policy
-        return baseline(workspace.log, departed, identity, purpose=purpose, now=now, policy=policy, settings=settings)
+        now, policy = desk_of(workspace).writer.now(), workspace.admin.policy
+        return baseline(
+            desk_of(workspace).log, departed, identity, purpose=purpose, now=now, policy=policy, settings=settings
+        )
 
     verifier = _verifier(team, settings, ledger, workspace)
     again = resource(workspace, departed, identity, purpose=purpose, verifier=verifier, most=settings.pairs_per_return)
@@ -108,9 +111,9 @@ def prepare(
         replacements = replace(workspace, departed, identity, purpose=purpose, settings=settings)
     if not found.faults:
         seen = str(state.epoch).encode("ascii")
-        workspace.log.derived.write(PASSED, looker, dict.fromkeys(state.held, seen))
+        desk_of(workspace).log.derived.write(PASSED, looker, dict.fromkeys(state.held, seen))
         # The next look starts where this one ended and would not see them again.
-        workspace.log.derived.write(LEFT_OUT, looker, _by_item(unlooked))
+        desk_of(workspace).log.derived.write(LEFT_OUT, looker, _by_item(unlooked))
     return Prepared(
         identity=identity,
         use=state.use,
@@ -159,14 +162,14 @@ def _looker(state: Baseline, verifier: Verifier, readers: Readers, settings: Set
 
 def _passed(workspace: Workspace, state: Baseline, looker: str) -> dict[str, int]:
     """How far the same configuration has examined each item. It would skip the same pairs again."""
-    return {item: int(body) for item, body in workspace.log.derived.read(PASSED, looker, state.held).items()}
+    return {item: int(body) for item, body in desk_of(workspace).log.derived.read(PASSED, looker, state.held).items()}
 
 
 def _left_out(
     workspace: Workspace, state: Baseline, looker: str, known: Mapping[str, frozenset[str]]
 ) -> Iterable[Pair]:
     """Pairs that earlier looks of the same configuration left out and that are still open."""
-    stored = workspace.log.derived.read(LEFT_OUT, looker, state.held)
+    stored = desk_of(workspace).log.derived.read(LEFT_OUT, looker, state.held)
     pairs = (Pair(item=item, evidence=one) for item, body in stored.items() for one in body.decode("ascii").split())
     return (one for one in pairs if one.evidence in state.observed and one.evidence not in known.get(one.item, ()))
 
@@ -180,7 +183,7 @@ def _by_item(pairs: Iterable[Pair]) -> dict[str, bytes]:
 
 def file(workspace: Workspace, name: str, prepared: Prepared) -> None:
     """Write an audit row beside those of the prepared return."""
-    log = workspace.log
+    log = desk_of(workspace).log
     with log.atomic():
         log.audit.append(name, [("inference", "", canonical(prepared))])
 
@@ -228,14 +231,14 @@ def _verifier(team: InferenceModels, settings: Settings, ledger: TokenLedger, wo
         batch_size=settings.pairs_per_call,
         max_chars=settings.budgets.verify_chars,
         max_tokens=settings.budgets.verify_tokens,
-        suspect_at=workspace.policy.suspect_at,
+        suspect_at=workspace.admin.policy.suspect_at,
         workspace=workspace.name,
     )
 
 
 def _readers(workspace: Workspace, team: InferenceModels, ledger: TokenLedger) -> Readers:
     return Readers(
-        derived=workspace.log.derived,
+        derived=desk_of(workspace).log.derived,
         workspace=workspace.name,
         implier=_metered(team.implier, ledger),
         scanner=_metered(team.scanner, ledger),

@@ -31,6 +31,7 @@ from readmit.rules.invalidate.implicit import critical_dependencies, use_of
 from readmit.state.load import snapshot
 from readmit.text.carried import worded
 from readmit.text.english import flat, paragraphs, sentences
+from readmit.workspace.workspace import as_readmit, desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,9 +73,9 @@ def resource(
     most: int | None,
 ) -> Resourced:
     """Put items that are out because their source changed to the verifier. No pair is asked about twice."""
-    log, policy = workspace.log, workspace.policy
+    log, policy = desk_of(workspace).log, workspace.admin.policy
     with log.reading():
-        seen = snapshot(log, departed, identity, epoch=log.head, purpose=purpose, now=workspace.moment())
+        seen = snapshot(log, departed, identity, epoch=log.head, purpose=purpose, now=desk_of(workspace).writer.now())
         cases = list(_cases(seen, workspace)) if seen.sources else []
     if not cases:
         return Resourced()
@@ -103,7 +104,7 @@ def resource(
 
 def _cases(seen: Snapshot, workspace: Workspace) -> Iterator[_Case]:
     """Items that only their sources take out, each with what is there now."""
-    policy = workspace.policy
+    policy = workspace.admin.policy
     critical = needed({**seen.background.held, **seen.state.held}, critical_dependencies(seen))
     for name, fate in examine(seen, policy).gated.rejected.items():
         held = seen.state.held[name]
@@ -146,7 +147,7 @@ def _stands(verdict: Verdict, case: PairCase, policy: Policy) -> bool:
 
 def _judge(workspace: Workspace, verdict: Verdict, key: str) -> None:
     try:
-        workspace.as_readmit().judge(verdict, id=key)
+        as_readmit(workspace).judge(verdict, id=key)
     except ConflictError:
         # Another process asked the same at the same time; its answer was first and counts.
         return
@@ -165,7 +166,7 @@ def _source(workspace: Workspace, one: _Case, verdict: Verdict) -> bool:
         quote=quote,
         drafted=maker(verdict.model, verdict.prompt)[:LONGEST_NAME],
     )
-    workspace.as_readmit().append(EventKind.RESOURCE, payload, id=own_id(AUTHOR, digest(payload)))
+    desk_of(as_readmit(workspace)).writer.write(EventKind.RESOURCE, payload, id=own_id(AUTHOR, digest(payload)))
     return True
 
 

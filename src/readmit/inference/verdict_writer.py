@@ -18,6 +18,7 @@ from readmit.records.error_types import ConflictError
 from readmit.records.identity import own_id
 from readmit.records.policy import AUTHOR
 from readmit.records.verdicts import Pair, Verdict
+from readmit.workspace.workspace import as_readmit, desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -89,7 +90,7 @@ def judge(workspace: Workspace, baseline: Baseline, verifier: Verifier, pairs: S
                 continue
             verdicts.append(said)
             try:
-                workspace.as_readmit().judge(said, id=verdict_id(verifier, case))
+                as_readmit(workspace).judge(said, id=verdict_id(verifier, case))
             except ConflictError:
                 # Another process asked the same at the same time; its answer was first and counts.
                 continue
@@ -101,4 +102,4 @@ def suspect(workspace: Workspace, pairs: Iterable[Pair], signal: str) -> None:
     with workspace.batch():
         for pair in pairs:
             payload = Suspect(pair=pair, signal=signal)
-            workspace.as_readmit().append(EventKind.SUSPECT, payload, id=own_id(AUTHOR, digest(payload)))
+            desk_of(as_readmit(workspace)).writer.write(EventKind.SUSPECT, payload, id=own_id(AUTHOR, digest(payload)))

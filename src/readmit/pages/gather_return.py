@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from readmit.diagnosis.history import dispositions, looked_in_words, recorded
+from readmit.diagnosis.history import looked_in_words
 from readmit.diagnosis.missing_needs import lacking
 from readmit.diagnosis.trial import FIT
 from readmit.pages.event_words import moment
@@ -23,6 +23,7 @@ from readmit.records.reasons import State
 from readmit.records.snapshot import WorkState
 from readmit.rules.capture.fold import fold
 from readmit.rules.capture.links import linked_needs
+from readmit.state.past_returns import dispositions, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -112,3 +112,14 @@ def is_away(log: Log, principal: str, task: str | None) -> bool:
 def received(log: Log, exposed: Event) -> bool:
     """Whether a view that was handed over has arrived: its workload acknowledged it, or its principal wrote since."""
     return log.named(EventKind.ACKNOWLEDGE, exposed.name) is not None or log.wrote(exposed.by, since=exposed.epoch)
+
+
+def swept_away(departed: Event) -> str:
+    """What happened to an agent whose lease ran out, and what to do."""
+    assert isinstance(departed.payload, Checkpoint)  # noqa: S101 - of the kind
+    who = departed.payload.identity
+    return (
+        f"the lease of {who.principal!r} on {who.task!r} ran out, and readmit departed for it at epoch "
+        f"{departed.payload.epoch} (departure {departed.name!r}): come back before writing, or write through the "
+        "presence of another task"
+    )

@@ -96,7 +96,7 @@ class Journey:
             by="clerk",
         )
         works = team.observe("There are works at several gates.", by="scout", task=TASK)
-        team.suspect(items["suspected"], works, by="clerk")
+        team.judge(Pair(item=items["suspected"], evidence=works), by="clerk")
         team.dispute([items["disputed"]], by="lead")
         self.clock.now += timedelta(days=2)
 

@@ -227,7 +227,7 @@ class Resume:
         """Return, or stop the run. Until something changes, other threads get the same bundle."""
         with self._lock:
             head, bundle = self._given.get(now.departure, (0, None))
-            if bundle is None or head != self._log.head or bundle.view.expires <= self._agent.moment():
+            if bundle is None or head != self._log.head or bundle.view.expires <= self._agent.now():
                 bundle = self._return()
                 self._given.clear()
                 self._given[self.attendance.now().departure] = self._log.head, bundle

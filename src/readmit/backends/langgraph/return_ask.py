@@ -47,7 +47,7 @@ class Returning(Protocol):
 
     identity: Identity
 
-    def moment(self) -> datetime: ...
+    def now(self) -> datetime: ...
     def come_back(
         self,
         *,

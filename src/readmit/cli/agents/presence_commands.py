@@ -74,7 +74,7 @@ def subscribe_agent(
 
     with invocation.open() as workspace:
         agent = workspace.agent(principal, role=role, task=task)
-        with workspace.subscribe(agent, every=every) as held:
+        with agent.subscribe(every=every) as held:
             fallen: Iterable[FallenItem] = held.wait(0) if once else held
             try:
                 for one in fallen:
@@ -99,7 +99,7 @@ def look_for_agent(invocation: Invocation, /, *, principal: str, role: str, task
 
     with invocation.open() as workspace:
         agent = workspace.agent(principal, role=role, task=task)
-        found = workspace.look(agent, purpose=purpose) or Looked()
+        found = agent.look(purpose=purpose) or Looked()
     if invocation.json:
         emit(found)
         return

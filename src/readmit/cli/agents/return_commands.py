@@ -15,6 +15,7 @@ from readmit.cli.model_use import model_options
 from readmit.cli.options import WHO
 from readmit.cli.references import Reference
 from readmit.cli.status import OF_DECISION, Status
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +96,7 @@ def return_agent(
                 returned = inference.come_back(agent, report=prepared.append, **asked)
         else:
             returned = agent.come_back(**asked)
-        stored = workspace.log.audit.decision(returned.id)
+        stored = desk_of(workspace).log.audit.decision(returned.id)
         lacks = () if agent_facing else returned.lacking()
     if envelope is not None and stored is not None and stored.envelope is not None:
         Path(envelope).write_bytes(stored.envelope + b"\n")
@@ -185,10 +186,9 @@ def expose_view(
     from readmit.records.error_types import ExposureError
 
     with invocation.open() as workspace:
-        identity = workspace.agent(principal, role=role, task=task).identity
-        hand_over = workspace.expose_retractions if retractions else workspace.expose
+        delivery = workspace.agent(principal, role=role, task=task).delivery(return_id, secret=secret)
         try:
-            bundle = hand_over(return_id, identity=identity, secret=secret)
+            bundle = delivery.expose_retractions() if retractions else delivery.expose()
         except ExposureError as error:
             return _refused(invocation, return_id, "exposed", error)
     if envelope is not None:
@@ -209,9 +209,9 @@ def acknowledge_view(
     from readmit.records.error_types import ExposureError
 
     with invocation.open() as workspace:
-        identity = workspace.agent(principal, role=role, task=task).identity
+        delivery = workspace.agent(principal, role=role, task=task).delivery(return_id, secret=secret)
         try:
-            workspace.acknowledge(return_id, identity=identity, secret=secret)
+            delivery.acknowledge()
         except ExposureError as error:
             return _refused(invocation, return_id, "acknowledged", error)
     if invocation.json:

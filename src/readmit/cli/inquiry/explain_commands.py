@@ -22,7 +22,7 @@ def explain_item(invocation: Invocation, /, *, return_id: str, item: str) -> Non
     from readmit.cli.output import emit, show, shown
 
     with invocation.open() as workspace:
-        found = workspace.explain(return_id, item)
+        found = workspace.returned(return_id).explain(item)
     if invocation.json:
         emit(found)
         return
@@ -46,7 +46,7 @@ def replay_return(invocation: Invocation, /, *, return_id: str | None, every: bo
         done = []
         with progress("Replaying", len(ids)) as watch:
             for name in ids:
-                done.append(workspace.replay(name))
+                done.append(workspace.returned(name).replay())
                 watch()
     if invocation.json:
         emit({"replays": [{**plain(one), "matches": one.matches} for one in done]})

@@ -12,6 +12,7 @@ from readmit.cli import error_lines
 from readmit.cli.command import command
 from readmit.cli.status import Status
 from readmit.records.error_types import RecordError, SealError
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -125,7 +126,7 @@ def named_keys(keys: tuple[str, ...]) -> tuple[dict[str, bytes], list[NoteKey]]:
 
 def _trusted(invocation: Invocation) -> dict[str, bytes]:
     with invocation.open() as workspace:
-        return dict(workspace.keys.trusted(workspace.now()))
+        return dict(workspace.admin.keys.trusted(desk_of(workspace).writer.clock()))
 
 
 def _proven(data: bytes, raw: dict[str, bytes], logs: list[NoteKey], witnesses: list[NoteKey]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from readmit.cli.model_use.model_options import MODEL, open_inference, prepared_
 from readmit.cli.options import WHO
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,9 +131,9 @@ def ingest_evidence(
         bound.setdefault(slot, []).append(dependency)
     with invocation.open() as workspace, Inference(workspace, extractor=extractor) as inference:
         if everything:
-            evidence = [event.digest for event in workspace.log.tail() if event.kind is EventKind.OBSERVE]
+            evidence = [event.digest for event in desk_of(workspace).log.tail() if event.kind is EventKind.OBSERVE]
         found = inference.ingest(list(evidence), by=by, supports=bound, per_call=per_call)
-        texts = {item: workspace.log.item(item).text for one in found for item in one.items}
+        texts = {item: desk_of(workspace).log.item(item).text for one in found for item in one.items}
         taken = inference.usage()
     if invocation.json:
         emit({"extracted": found, "usage": taken})
@@ -164,7 +165,7 @@ def plan_duties(invocation: Invocation, /, *, text: str, planner: str, by: str, 
 
     with invocation.open() as workspace, Inference(workspace, planner=planner) as inference:
         planned = inference.plan(text, by=by, role=role, task=task)
-        texts = {name: workspace.log.item(name).text for name in planned.obligations}
+        texts = {name: desk_of(workspace).log.item(name).text for name in planned.obligations}
     if invocation.json:
         emit(planned)
         return

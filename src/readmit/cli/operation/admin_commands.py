@@ -36,9 +36,9 @@ def govern(invocation: Invocation, /, *, policy: BinaryIO, by: str | None) -> No
 
     chosen = decode_file(policy.read(), Policy, what=error_lines.name_of(policy))
     with invocation.acting(by) as workspace:
-        changed = list(differences(workspace.policy, normal(chosen)))
+        changed = list(differences(workspace.admin.policy, normal(chosen)))
         if changed:
-            workspace.govern(chosen, by=by)
+            workspace.admin.govern(chosen, by=by)
         epoch = workspace.epoch
     if invocation.json:
         emit({"epoch": epoch, "policy_changed": changed})
@@ -80,7 +80,7 @@ def overrule_rejections(
     if until is None or (lasting is not None and expires is not None):
         raise click.UsageError("give either --for or --expires")
     with invocation.open() as workspace:
-        epoch = workspace.overrule(target, expires=until, **fields)
+        epoch = workspace.admin.overrule(target, expires=until, **fields)
     if invocation.json:
         emit({"item": target, "epoch": epoch})
     else:
@@ -98,11 +98,10 @@ def sweep_leases(invocation: Invocation, /, *, every: float | None, trust_clock:
     unrenewed for their whole length. Stop it with Ctrl-C.
     """
     from readmit.cli.output import show
-    from readmit.presence.lease import Sweeper
 
     unjudged = False
     with invocation.open() as workspace:
-        sweeper = Sweeper(workspace, trust_clock=trust_clock)
+        sweeper = workspace.admin.sweeper(trust_clock=trust_clock)
         sweeps: Iterable[Sweep] = [sweeper.sweep()] if every is None else sweeper.follow(every=every)
         try:
             for found in sweeps:

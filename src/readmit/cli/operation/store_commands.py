@@ -9,7 +9,7 @@ import click
 
 from readmit.cli import error_lines
 from readmit.cli.command import command
-from readmit.workspace.workspace import Workspace
+from readmit.workspace.workspace import Workspace, desk_of
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -32,7 +32,7 @@ def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
     chosen = None if policy is None else decode_file(policy.read(), Policy, what=error_lines.name_of(policy))
     created = not {invocation.workspace, nfc(invocation.workspace)}.intersection(names(invocation.db))
     with Workspace.open(invocation.db, name=invocation.workspace, policy=chosen) as workspace:
-        epoch, key = workspace.epoch, workspace.signer().keyid
+        epoch, key = workspace.epoch, desk_of(workspace).keys.signer().keyid
     if invocation.json:
         emit({"db": invocation.store, "workspace": workspace.name, "created": created, "epoch": epoch})
         return
@@ -52,7 +52,7 @@ def show_status(invocation: Invocation, /) -> None:
     with invocation.open() as workspace, progress("Reading the log", workspace.epoch) as watch:
         kinds: Counter[str] = Counter()
         departed: dict[str, Identity] = {}
-        for event in workspace.log.tail():
+        for event in desk_of(workspace).log.tail():
             kinds[str(event.kind)] += 1
             if isinstance(event.payload, Checkpoint):
                 departed[event.payload.identity.agent] = event.payload.identity
@@ -60,16 +60,16 @@ def show_status(invocation: Invocation, /) -> None:
         away = sorted(
             agent_in_words(who)
             for who in departed.values()
-            if (absence := last_absence(workspace.log, who)) is not None and absence.end is None
+            if (absence := last_absence(desk_of(workspace).log, who)) is not None and absence.end is None
         )
         said = {
             "db": invocation.store,
             "workspace": workspace.name,
             "epoch": workspace.epoch,
             "events": dict(kinds),
-            "audit_rows": workspace.log.audit.last,
+            "audit_rows": desk_of(workspace).log.audit.last,
             "away": away,
-            "policy": plain(workspace.policy),
+            "policy": plain(workspace.admin.policy),
         }
     if invocation.json:
         emit(said)

@@ -10,6 +10,7 @@ from readmit.cli import error_lines, options
 from readmit.cli.command import command
 from readmit.cli.references import Reference
 from readmit.cli.statements.source_texts import observe_sources
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -131,7 +132,7 @@ def _write_item(
 ) -> None:
     """Write an item and the observations it rests on, all or nothing."""
     sources = fields.pop("sources")
-    with invocation.open() as workspace, workspace.act():
+    with invocation.open() as workspace, desk_of(workspace).writer.act():
         evidence = observe_sources(workspace, sources, fields)
         name = verb(workspace)(sources=evidence, **fields)
         epoch, notices = workspace.epoch, _notices(workspace, fields["by"], [name])
@@ -142,7 +143,7 @@ def _write_item(
 
 def _notices(workspace: Workspace, by: str, written: Collection[str]) -> tuple[Notice, ...]:
     """The plans that somebody has just passed over with items of these ids."""
-    return tuple(one for one in workspace.notices(by=by) if one.news in written and one.written_by == by)
+    return tuple(one for one in workspace.admin.notices(by=by) if one.news in written and one.written_by == by)
 
 
 def _say(invocation: Invocation, done: dict[str, Any], words: str, notices: Sequence[Notice]) -> None:

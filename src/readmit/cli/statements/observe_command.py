@@ -14,16 +14,18 @@ from readmit.cli.statements.source_texts import read_text
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
-    from readmit.workspace.workspace import Workspace
+    from readmit.sources.places import Place
 
+_PROBES = ("file", "git", "http", "command")
 _PARTS = {
-    "file": ("lines", "symbol"),
-    "git": ("repository", "ref", "lines", "symbol"),
-    "http": ("quote", "pointer"),
-    "command": (),
+    "lines": ("file", "git"),
+    "symbol": ("file", "git"),
+    "repository": ("git",),
+    "ref": ("git",),
+    "quote": ("http",),
+    "pointer": ("http",),
 }
-"""The sources, and the options that say which part of one is evidence."""
-_OF_A_TEXT = ("source", "at")
+"""Options that say which part of a source is evidence, and of which sources."""
 _probe = grouped("Sources that are looked at again, instead of TEXT")
 
 
@@ -44,9 +46,7 @@ _probe = grouped("Sources that are looked at again, instead of TEXT")
     "--kind",
     "source",
     type=click.Choice(("message", "tool_result", "document")),
-    default="message",
-    show_default=True,
-    help="What was observed.",
+    help="What was observed. Default: a message, or of a source, a document.",
 )
 @options.scope
 @click.option("--at", type=options.MOMENT, metavar="TIME", help="When it was true. Default: now.")
@@ -77,14 +77,10 @@ def observe(invocation: Invocation, /, *, text: str | None, **given: Any) -> Non
     """
     from readmit.cli.output import emit, show
 
-    shared = {name: given.pop(name) for name in ("by", "id", "task", "roles", "principals")}
-    kind = _chosen(text, given)
+    parts = {name: given.pop(name) for name in (*_PROBES, *_PARTS, "lifetime")}
+    probe = _probe_of(text, {name: value for name, value in parts.items() if value is not None})
     with invocation.open() as workspace:
-        if text is not None:
-            digest = workspace.observe(read_text(text), source=given["source"], at=given["at"], **shared)
-        else:
-            part = {name: given[name] for name in (*_PARTS[kind], "lifetime") if given[name] is not None}
-            digest = _looked_at(workspace, kind, given[kind], part | shared)
+        digest = workspace.observe(None if text is None else read_text(text), probe=probe, **given)
         epoch = workspace.epoch
     if invocation.json:
         emit({"evidence": digest, "epoch": epoch})
@@ -92,32 +88,30 @@ def observe(invocation: Invocation, /, *, text: str | None, **given: Any) -> Non
         show(digest)
 
 
-def _chosen(text: str | None, given: dict[str, Any]) -> str:
-    """The one thing to observe. Options that do not go with it are refused."""
-    kinds = [kind for kind in _PARTS if given[kind] is not None]
+def _probe_of(text: str | None, given: dict[str, Any]) -> Place | None:
+    """The one source to observe, if it is no text. Options that do not go with it are refused."""
+    from readmit.sources import Command, File, Git, Http
+
+    kinds = [kind for kind in _PROBES if kind in given]
     if len(kinds) + (text is not None) != 1:
-        raise click.UsageError(f"give either TEXT or one of {', '.join(f'--{kind}' for kind in _PARTS)}")
-    goes = (*_OF_A_TEXT,) if text is not None else (*kinds, *_PARTS[kinds[0]], "lifetime")
-    for name in given:
-        if name not in goes and options.is_typed(name):
-            raise click.UsageError(
-                f"{'--kind' if name == 'source' else f'--{name}'} does not go with "
-                f"{'TEXT' if text is not None else f'--{kinds[0]}'}; `readmit observe --help` says with what it does"
-            )
-    if kinds == ["command"]:
-        try:
-            shlex.split(given["command"])
-        except ValueError as error:
-            raise click.UsageError(f"--command: {error}; close the quotation") from None
-    return kinds[0] if kinds else ""
-
-
-def _looked_at(workspace: Workspace, kind: str, place: str, fields: dict[str, Any]) -> str:
+        raise click.UsageError(f"give either TEXT or one of {', '.join(f'--{kind}' for kind in _PROBES)}")
+    kind = kinds[0] if kinds else ""
+    if wrong := [name for name in given if name not in {*_PROBES, "lifetime"} and kind not in _PARTS[name]]:
+        with_what = " and ".join(f"--{one}" for one in _PARTS[wrong[0]])
+        raise click.UsageError(f"--{wrong[0]} goes with {with_what}")
+    if text is not None:
+        if given:
+            raise click.UsageError("--lifetime is for a source that is looked at again; leave it out")
+        return None
+    place = given.pop(kind)
     match kind:
         case "file":
-            return workspace.observe_file(place, **fields)
+            return File(place, **given)
         case "git":
-            return workspace.observe_git(place, **fields)
+            return Git(place, **given)
         case "http":
-            return workspace.observe_http(place, **fields)
-    return workspace.observe_command(shlex.split(place), **fields)
+            return Http(place, **given)
+    try:
+        return Command(shlex.split(place), **given)
+    except ValueError as error:
+        raise click.UsageError(f"--command: {error}; close the quotation") from None

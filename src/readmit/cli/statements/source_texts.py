@@ -62,17 +62,19 @@ def _stored(workspace: Workspace, source: str, by: str) -> str | None:
     from readmit.records.acts.event import EventKind
     from readmit.records.error_types import UnknownError
     from readmit.records.identity import is_own
+    from readmit.workspace.workspace import desk_of
 
+    log = desk_of(workspace).log
     is_id = bool(_DIGEST.fullmatch(source) or _AN_ID.fullmatch(source))
     # A writer's own id looks like a file.
-    if (is_id or is_own(source, by)) and (seen := workspace.log.named(EventKind.OBSERVE, source)) is not None:
+    if (is_id or is_own(source, by)) and (seen := log.named(EventKind.OBSERVE, source)) is not None:
         return seen.digest
     if not is_id:
         return None
     found = resolve_id(workspace, ("evidence",), source, label="--source", by=by) if _DIGEST.fullmatch(source) else None
     if found is not None:
         return found.name
-    is_item = workspace.log.named(EventKind.RECORD, source) is not None
+    is_item = log.named(EventKind.RECORD, source) is not None
     raise UnknownError(
         f"--source: {source!r} is "
         + ("an item, not evidence: name it with --depends-on" if is_item else "neither evidence nor an id of any")

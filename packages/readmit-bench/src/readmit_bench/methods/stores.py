@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from readmit.backends.open_backend import need
 from readmit.records.error_types import BackendError, ModelError
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -78,7 +79,9 @@ def opened(
     if store == "ScopedMem":
         from readmit.backends.scopedmem import ScopedMem
 
-        yield ScopedMem(workspace.log.memories, workspace.name, embedder=embedder, clock=workspace.now)
+        yield ScopedMem(
+            desk_of(workspace).log.memories, workspace.name, embedder=embedder, clock=desk_of(workspace).writer.clock
+        )
         return
     backend = _open(store, workspace, folder, _needed(embedder, store), model)
     try:
@@ -107,7 +110,7 @@ def _open(store: Store, workspace: Workspace, folder: Path, embedder: Embedder, 
         os.environ[URL],
         workspace.name,
         api_key=os.environ[KEY],
-        ledger=workspace.log.sources,
+        ledger=desk_of(workspace).log.sources,
         embedder=embedder,
         # A server outlives the run, and no other run may see these records.
         name=f"bench-{secrets.token_hex(8)}",
