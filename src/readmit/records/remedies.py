@@ -32,7 +32,7 @@ _OPTIONS = {
 }
 
 
-# Verbs whose command is below ``readmit admin``.
+# Verbs below ``workspace.admin`` and ``readmit admin``.
 _ADMIN = frozenset({"approve", "decline", "overrule", "reassign"})
 
 
@@ -141,6 +141,7 @@ def _both(verb: str, given: tuple[str, ...], fields: Mapping[str, Any], *options
     said = [*map(_quoted, given), *(f"{name}={_value(value)}" for name, value in fields.items())]
     every = ("--as-owner" if owner else "", _options(fields), *options)
     handle = "workspace.as_owner()" if owner else "workspace"
+    handle += ".admin" if verb in _ADMIN else ""
     return Remedy(f"{handle}.{verb}({', '.join(said)})", command(verb, given, " ".join(filter(None, every))))
 
 
