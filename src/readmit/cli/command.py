@@ -54,6 +54,15 @@ class Invocation(NamedTuple):
             return workspace.as_owner(signer=self.signer)
         return workspace if self.signer is None else _signing(workspace, self.signer)
 
+    def say(self, said: object, *lines: str) -> None:
+        """Print the outcome of a command: one JSON object, or lines for a person."""
+        from readmit.cli.output import emit, show
+
+        if self.json:
+            emit(said)
+        else:
+            show(*lines)
+
     def acting(self, by: str | None) -> Workspace:
         """The workspace for an act of the owner, or of the overseer ``by``.
 

@@ -46,16 +46,16 @@ def present_agent(
     If the lease runs out, `readmit admin sweep` departs for the agent at the last epoch it had seen, and nothing that
     it writes is accepted until it returns.
     """
-    from readmit.cli.output import emit, show, shown
+    from readmit.cli.output import shown
 
     with invocation.open() as workspace:
         agent = workspace.agent(principal, role=role, task=task)
         presence = agent.present(lease=lease, epoch=epoch, token=token)
         until = presence.until
-    if invocation.json:
-        emit({"token": presence.token, "until": until.isoformat()})
-    else:
-        show(f"{shown(principal)} is present until {until.isoformat(timespec='seconds')} (token {presence.token})")
+    invocation.say(
+        {"token": presence.token, "until": until.isoformat()},
+        f"{shown(principal)} is present until {until.isoformat(timespec='seconds')} (token {presence.token})",
+    )
 
 
 @command("subscribe", examples=(f"readmit subscribe {WHO}", f"readmit subscribe {WHO} --once --json"))

@@ -205,7 +205,7 @@ def acknowledge_view(
     invocation: Invocation, /, *, return_id: str, secret: str, principal: str, role: str, task: str
 ) -> Status:
     """Say that the bundle of a return has arrived. From then on it is not handed over again."""
-    from readmit.cli.output import emit, show, shown
+    from readmit.cli.output import shown
     from readmit.records.error_types import ExposureError
 
     with invocation.open() as workspace:
@@ -214,10 +214,9 @@ def acknowledge_view(
             delivery.acknowledge()
         except ExposureError as error:
             return _refused(invocation, return_id, "acknowledged", error)
-    if invocation.json:
-        emit({"return": return_id, "acknowledged": True})
-    else:
-        show(f"{shown(principal)} has the view of return {shown(return_id)}")
+    invocation.say(
+        {"return": return_id, "acknowledged": True}, f"{shown(principal)} has the view of return {shown(return_id)}"
+    )
     return Status.OK
 
 

@@ -105,8 +105,8 @@ def show_one(invocation: Invocation, /, *, id: str) -> None:
 
 
 def _show_item(invocation: Invocation, workspace: Workspace, listing: Listing, name: str) -> None:
-    from readmit.cli.event_rows import event_json, event_line, event_table, observation_json
     from readmit.cli.item_words import agent_in_words, item_lines, listed_json
+    from readmit.cli.log_lines import event_json, event_line, event_table, observation_json
     from readmit.cli.output import emit, show, shown
 
     log, one = desk_of(workspace).log, listing.items[name]
@@ -133,7 +133,7 @@ def _show_item(invocation: Invocation, workspace: Workspace, listing: Listing, n
 
 
 def _show_observation(invocation: Invocation, listing: Listing, event: Event) -> None:
-    from readmit.cli.event_rows import observation_json, observation_lines
+    from readmit.cli.log_lines import observation_json, observation_lines
     from readmit.cli.output import emit, show
 
     items = listing.drawn_from(event.digest)
@@ -167,7 +167,7 @@ def show_log(
     invocation: Invocation, /, *, kinds: tuple[str, ...], by: str | None, item: str | None, since: int, limit: int
 ) -> None:
     """What happened, the newest last."""
-    from readmit.cli.event_rows import event_json, event_table
+    from readmit.cli.log_lines import event_json, event_table
     from readmit.cli.output import emit, show
     from readmit.text.english import counted
 

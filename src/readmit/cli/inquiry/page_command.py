@@ -40,7 +40,7 @@ def write_page(
     Without RETURN, the newest return. The page is for operators: it shows texts of items that were left out, so never
     hand it to the returning agent.
     """
-    from readmit.cli.output import emit, show, shown
+    from readmit.cli.output import shown
     from readmit.diagnosis.history import newest_return
     from readmit.pages import return_page, slot_page
 
@@ -57,7 +57,7 @@ def write_page(
             name = return_id or newest_return(desk_of(workspace).log)
             html, about = return_page(workspace, name), {"return": name}
     Path(to).write_text(html, encoding="utf-8")
-    if invocation.json:
-        emit({**about, "output": to})
-    else:
-        show(f"Written to {shown(to)}. For the people who run the workspace: it shows what was left out.")
+    invocation.say(
+        {**about, "output": to},
+        f"Written to {shown(to)}. For the people who run the workspace: it shows what was left out.",
+    )

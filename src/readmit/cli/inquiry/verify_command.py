@@ -52,7 +52,7 @@ def verify_file(
     A view was issued in this form; `readmit expose` checks whether it may still be acted on. A proof says that an
     event is in the workspace's log. With --key, no store is opened.
     """
-    from readmit.cli.output import emit, show, shown
+    from readmit.cli.output import emit, shown
     from readmit.records.canonical import without_mark
     from readmit.trust.notes import NoteKey
     from readmit.trust.proofs import is_proof
@@ -76,10 +76,9 @@ def verify_file(
         else:
             click.echo(f"does not verify: {shown(str(error))}", err=True)
         return Status.UNVERIFIED
-    if invocation.json:
-        emit({"verified": True, **described})
-    else:
-        show(said, *(f"{name}: {_words(value)}" for name, value in described.items()))
+    invocation.say(
+        {"verified": True, **described}, said, *(f"{name}: {_words(value)}" for name, value in described.items())
+    )
     return Status.OK
 
 

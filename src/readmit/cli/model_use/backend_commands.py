@@ -97,14 +97,11 @@ def mend_store(invocation: Invocation, /, *, spec: str, owners: tuple[str, ...],
 
     In Memobase: chats whose flush died with the server. Run it when no flush is running.
     """
-    from readmit.cli.output import emit, show, shown
+    from readmit.cli.output import shown
 
     with _memory(invocation, spec, embedder) as memory:
         done = memory.mend(owners)
-    if invocation.json:
-        emit({"mended": list(done)})
-        return
-    show(*(shown(one) for one in done or ("Nothing to mend.",)))
+    invocation.say({"mended": list(done)}, *(shown(one) for one in done or ("Nothing to mend.",)))
 
 
 @contextmanager
@@ -163,7 +160,7 @@ def compare_backends(
     with progress("Comparing", len(scenario.steps) * len(openers)) as watch:
         pairs = paired.compare(scenario, openers, limit=limit, verbatim=model is None, watch=watch)
     if invocation.json:
-        emit({"scenario": scenario.name, "limit": limit, "pairs": [_shape(pair) for pair in pairs]})
+        emit({"scenario": scenario.name, "limit": limit, "pairs": pairs})
         return
     for pair in pairs:
         _print(pair)
@@ -185,33 +182,6 @@ def _opener(kind: str, embedder: str | None, model: str | None) -> Opener:
         )
 
     return opened
-
-
-def _shape(pair: PairedReturn) -> dict[str, object]:
-    return {
-        "backend": pair.backend,
-        "return": pair.label,
-        "principal": pair.principal,
-        "decision": pair.decision,
-        "questions": list(pair.questions),
-        "static": len(pair.static),
-        "readmit": len(pair.readmit),
-        "withheld": len(pair.withheld),
-        "records": [
-            {
-                "record": one.standing.record,
-                "text": one.text,
-                "owner": one.owner,
-                "static": one.static,
-                "readmit": one.readmit,
-                "state": one.standing.state,
-                "reasons": list(one.standing.reasons),
-                "sources": list(one.standing.sources),
-                "binding": "conservative" if one.standing.conservative else "exact",
-            }
-            for one in pair.records
-        ],
-    }
 
 
 def _print(pair: PairedReturn) -> None:

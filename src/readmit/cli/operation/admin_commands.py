@@ -74,17 +74,12 @@ def overrule_rejections(
 
     Only overseers named in the policy may, and never for their own return.
     """
-    from readmit.cli.output import emit, show
-
     until = lasting if expires is None else expires
     if until is None or (lasting is not None and expires is not None):
         raise click.UsageError("give either --for or --expires")
     with invocation.open() as workspace:
         epoch = workspace.admin.overrule(target, expires=until, **fields)
-    if invocation.json:
-        emit({"item": target, "epoch": epoch})
-    else:
-        show(f"Rejections of {target} up to epoch {epoch} are set aside")
+    invocation.say({"item": target, "epoch": epoch}, f"Rejections of {target} up to epoch {epoch} are set aside")
 
 
 @admin.command("sweep", examples=("readmit admin sweep", "readmit admin sweep --every 5"), ends_with=(Status.UNWELL,))

@@ -23,15 +23,13 @@ def backup_store(invocation: Invocation, /, *, file: Path) -> None:
 
     A plain copy of the file of a store in use lacks what is still in the file beside it.
     """
-    from readmit.cli.output import emit, show
-
     with invocation.open() as workspace:
         epoch = workspace.admin.backup(file)
         name = workspace.name
-    if invocation.json:
-        emit({"file": str(file), "workspace": name, "epoch": epoch})
-    else:
-        show(f"Backed up {invocation.store} to {file}; {name} ends at epoch {epoch}. Back up the keys apart from it.")
+    invocation.say(
+        {"file": str(file), "workspace": name, "epoch": epoch},
+        f"Backed up {invocation.store} to {file}; {name} ends at epoch {epoch}. Back up the keys apart from it.",
+    )
 
 
 @command(

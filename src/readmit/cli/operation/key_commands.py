@@ -87,14 +87,11 @@ def rotate_key(invocation: Invocation, /, *, overlap: timedelta, lost: bool, by:
     The old key signs for the new one, so verifiers elsewhere can follow. With --lost they cannot: give them the new
     key.
     """
-    from readmit.cli.output import emit, show
-
     with invocation.acting(by) as workspace:
         made = workspace.admin.keys.rotate(by=by, overlap=overlap, lost=lost)
-    if invocation.json:
-        emit({"key": made})
-    else:
-        show(f"Signing with {made} from now on; views of older keys can be exposed for another {overlap}")
+    invocation.say(
+        {"key": made}, f"Signing with {made} from now on; views of older keys can be exposed for another {overlap}"
+    )
 
 
 @keys.command("revoke", examples=('readmit keys revoke 3f2a91 --reason "laptop stolen"',))
@@ -103,15 +100,13 @@ def rotate_key(invocation: Invocation, /, *, overlap: timedelta, lost: bool, by:
 @options.governor
 def revoke_key(invocation: Invocation, /, *, key: str, reason: str, by: str | None) -> None:
     """Reject everything that a key signed, from now on."""
-    from readmit.cli.output import emit, show
-
     with invocation.acting(by) as workspace:
         workspace.admin.keys.revoke(key, by=by, reason=reason)
         left = any(one["status"] == "active" for one in _keys(workspace))
-    if invocation.json:
-        emit({"key": key, "active_left": left})
-    else:
-        show(f"Revoked {key}" + ("" if left else "; no key is left to sign with: run `readmit keys rotate`"))
+    invocation.say(
+        {"key": key, "active_left": left},
+        f"Revoked {key}" + ("" if left else "; no key is left to sign with: run `readmit keys rotate`"),
+    )
 
 
 @keys.command("accept", examples=("readmit keys accept --db team.db",))

@@ -24,17 +24,16 @@ def new_writer_key(invocation: Invocation, /, *, file: str) -> None:
     """Make a key in a new file, for --signer, and write its public half to FILE.pub, for `enrol`."""
     from pathlib import Path
 
-    from readmit.cli.output import emit, show
     from readmit.trust.private_keys import public_pem
     from readmit.trust.signer_file import make_signer
 
     made = make_signer(file)
     public = Path(file).with_suffix(".pub")
     public.write_text(public_pem(made.public), encoding="ascii")
-    if invocation.json:
-        emit({"key": made.keyid, "file": file, "public": str(public)})
-    else:
-        show(f"Made key {made.keyid} in {file}; let the owner enrol {public}")
+    invocation.say(
+        {"key": made.keyid, "file": file, "public": str(public)},
+        f"Made key {made.keyid} in {file}; let the owner enrol {public}",
+    )
 
 
 @writers.command("list", examples=("readmit writers list",))
@@ -72,15 +71,15 @@ def enrol_writer(invocation: Invocation, /, *, principal: str, public: str, **gi
     The owner enrols its own first key with --signer and that key. From then on, the owner and overseers sign every
     change of policy and keys.
     """
-    from readmit.cli.output import emit, show, shown
+    from readmit.cli.output import shown
 
     with invocation.acting(given["by"]) as workspace:
         key = workspace.admin.writers.enrol(principal, public, **given)
         epoch = workspace.epoch
-    if invocation.json:
-        emit({"principal": principal, "key": key, "epoch": epoch})
-    else:
-        show(shown(f"{principal} signs with {key} from epoch {epoch + 1} on"))
+    invocation.say(
+        {"principal": principal, "key": key, "epoch": epoch},
+        shown(f"{principal} signs with {key} from epoch {epoch + 1} on"),
+    )
 
 
 @writers.command("rotate", examples=("readmit writers rotate bob new.pub",))
@@ -90,15 +89,15 @@ def enrol_writer(invocation: Invocation, /, *, principal: str, public: str, **gi
 @options.governor
 def rotate_writer(invocation: Invocation, /, *, principal: str, public: str, **given: Any) -> None:
     """Let a principal sign with a new key instead of those it has. What they signed so far still counts."""
-    from readmit.cli.output import emit, show, shown
+    from readmit.cli.output import shown
 
     with invocation.acting(given["by"]) as workspace:
         key = workspace.admin.writers.rotate(principal, public, **given)
         epoch = workspace.epoch
-    if invocation.json:
-        emit({"principal": principal, "key": key, "epoch": epoch})
-    else:
-        show(shown(f"{principal} signs with {key}, and with no other key, from epoch {epoch + 1} on"))
+    invocation.say(
+        {"principal": principal, "key": key, "epoch": epoch},
+        shown(f"{principal} signs with {key}, and with no other key, from epoch {epoch + 1} on"),
+    )
 
 
 @writers.command("revoke", examples=('readmit writers revoke 3f2a91 --since 412 --reason "laptop stolen"',))
@@ -108,7 +107,6 @@ def rotate_writer(invocation: Invocation, /, *, principal: str, public: str, **g
 @options.governor
 def revoke_writer(invocation: Invocation, /, *, key: str, **given: Any) -> None:
     """Count no signature of a key from an epoch on. The beginning of the key's id is enough."""
-    from readmit.cli.output import emit, show
     from readmit.records.error_types import SealError
 
     with invocation.acting(given["by"]) as workspace:
@@ -117,7 +115,7 @@ def revoke_writer(invocation: Invocation, /, *, key: str, **given: Any) -> None:
             raise SealError(f"{key} is the beginning of {len(found)} keys; give more of it")
         workspace.admin.writers.revoke(found[0] if found else key, **given)
         epoch = workspace.epoch
-    if invocation.json:
-        emit({"key": found[0], "since": given["since"] or epoch, "epoch": epoch})
-    else:
-        show(f"Signatures of {found[0]} count only before epoch {given['since'] or epoch}")
+    invocation.say(
+        {"key": found[0], "since": given["since"] or epoch, "epoch": epoch},
+        f"Signatures of {found[0]} count only before epoch {given['since'] or epoch}",
+    )

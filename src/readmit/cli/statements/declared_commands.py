@@ -95,7 +95,7 @@ def _metavar(said: SaidField) -> str | None:
 
 
 def _write(invocation: Invocation, kind: DeclaredKind, given: dict[str, Any]) -> None:
-    from readmit.cli.output import emit, show, shown
+    from readmit.cli.output import shown
     from readmit.scenario.document import read_step
     from readmit.scenario.play import write_declared
     from readmit.scenario.steps import declared_step
@@ -104,7 +104,7 @@ def _write(invocation: Invocation, kind: DeclaredKind, given: dict[str, Any]) ->
     with invocation.open() as workspace:
         event = write_declared(workspace, step)
     said = {said.name: getattr(step, said.name) for said in said_fields(kind)}
-    if invocation.json:
-        emit({"id": event.name, "epoch": event.epoch, **said})
-        return
-    show(shown(f"{sentence(kind, event.payload)} at epoch {event.epoch} ({kind.verb} {event.name})"))
+    invocation.say(
+        {"id": event.name, "epoch": event.epoch, **said},
+        shown(f"{sentence(kind, event.payload)} at epoch {event.epoch} ({kind.verb} {event.name})"),
+    )

@@ -111,15 +111,12 @@ def remember(
 
     The agent must be at work: after it departed, its private bank is closed until it has returned.
     """
-    from readmit.cli.output import emit, show
-
     with invocation.open() as workspace:
         made = workspace.agent(principal, role=role, task=task).remember(text, bound_to=bound_to, id=name)
         epoch = workspace.epoch
-    if invocation.json:
-        emit({"id": made, "bound_to": bound_to, "epoch": epoch})
-    else:
-        show(f"Remembered {made}, bound to {bound_to}, at epoch {epoch}")
+    invocation.say(
+        {"id": made, "bound_to": bound_to, "epoch": epoch}, f"Remembered {made}, bound to {bound_to}, at epoch {epoch}"
+    )
 
 
 def _write_item(

@@ -75,17 +75,12 @@ def observe(invocation: Invocation, /, *, text: str | None, **given: Any) -> Non
     A text is kept as it is. Of a file, a page or the output of a command, the way to look at it again is kept with it:
     a return looks whether the source still says the same.
     """
-    from readmit.cli.output import emit, show
-
     parts = {name: given.pop(name) for name in (*_PROBES, *_PARTS, "lifetime")}
     probe = _probe_of(text, {name: value for name, value in parts.items() if value is not None})
     with invocation.open() as workspace:
         digest = workspace.observe(None if text is None else read_text(text), probe=probe, **given)
         epoch = workspace.epoch
-    if invocation.json:
-        emit({"evidence": digest, "epoch": epoch})
-    else:
-        show(digest)
+    invocation.say({"evidence": digest, "epoch": epoch}, digest)
 
 
 def _probe_of(text: str | None, given: dict[str, Any]) -> Place | None:
