@@ -45,7 +45,7 @@ def test_a_draft_counts_once_somebody_confirms_it(drafted: str) -> None:
 
 def test_explain_and_the_audit_name_who_drafted_what(drafted: str) -> None:
     name = said("return", *WHO, "--db", drafted, status=3)["return"]
-    drafted_by = {"model": DRAFT.model, "quote": DRAFT.quote}
+    drafted_by = {"model": DRAFT.model, "quote": DRAFT.quote, "instead_of": None}
     assert said("explain", name, "x1", "--db", drafted)["drafted"] == drafted_by
     assert said("explain", name, "h0", "--db", drafted)["drafted"] is None
     words = "x1: Drafted by reader/extract@3, quote: “Riverside confirms two nights.”"

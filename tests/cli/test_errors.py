@@ -62,7 +62,7 @@ def test_what_nobody_expected_is_one_line_too(team: str, monkeypatch: pytest.Mon
     def broken(*_: object) -> None:
         raise RuntimeError("boom\x1b[31m")
 
-    monkeypatch.setattr("readmit.workspace.workspace.Workspace.explain", broken)
+    monkeypatch.setattr("readmit.workspace.workspace.Workspace.returned", broken)
     done = run("explain", "r", "h0", "--db", team, status=1)
     assert done.stderr.startswith("error: unexpected RuntimeError: boom")
     assert "\x1b" not in done.stderr
