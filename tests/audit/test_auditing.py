@@ -98,14 +98,15 @@ class Tampering:
 
 TAMPERINGS = {
     "a row altered": Tampering(
-        ("UPDATE audit SET body = CAST(replace(body, 'superseded', 'mandatory') AS BLOB) WHERE item = 'h0'",),
+        ("UPDATE audit SET body = CAST(replace(body, 'superseded', 'mandatory') AS BLOB) WHERE kind = 'candidates'",),
         "its audit rows are not those",
     ),
     "a row of another type": Tampering(
-        ("UPDATE audit SET body = replace(body, 'superseded', 'mandatory') WHERE item = 'h0'",), "could not be read"
+        ("UPDATE audit SET body = replace(body, 'superseded', 'mandatory') WHERE kind = 'candidates'",),
+        "could not be read",
     ),
     "a row removed": Tampering(
-        ("DELETE FROM audit WHERE pos = (SELECT min(pos) + 3 FROM audit)",), "audit row 4 is not there"
+        ("DELETE FROM audit WHERE pos = (SELECT min(pos) + 1 FROM audit)",), "audit row 2 is not there"
     ),
     "rows swapped": Tampering(
         (
