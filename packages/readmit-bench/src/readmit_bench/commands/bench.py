@@ -232,4 +232,4 @@ for _name, _function, *_examples in (
     ("status", status, "readmit bench status smoke"),
     ("report", report, "readmit bench report smoke memora-views --to report"),
 ):
-    command(bench, _name, store=False, examples=_examples)(_function)
+    bench.add_command(command(_name, store=False, examples=_examples)(_function))

@@ -186,22 +186,24 @@ def _write_cases(reports: Sequence[PairReport], path: Path) -> None:
     path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
 
 
-command(
-    evaluate,
-    "pairs",
-    store=False,
-    examples=(
-        "readmit eval pairs pairs.jsonl --verifier openai:gpt-5-mini",
-        "readmit eval pairs pairs.jsonl --verifier 'batch:answers?model=gpt-5&shared=true' --pairs-per-call 4",
-        "readmit eval pairs scores.jsonl",
-    ),
-)(pairs)
-command(
-    evaluate,
-    "proposals",
-    store=False,
-    examples=(
-        "readmit eval proposals --pairs pairs.jsonl --fillers sessions",
-        "readmit eval proposals --data ../shared/data --json",
-    ),
-)(proposals)
+evaluate.add_command(
+    command(
+        "pairs",
+        store=False,
+        examples=(
+            "readmit eval pairs pairs.jsonl --verifier openai:gpt-5-mini",
+            "readmit eval pairs pairs.jsonl --verifier 'batch:answers?model=gpt-5&shared=true' --pairs-per-call 4",
+            "readmit eval pairs scores.jsonl",
+        ),
+    )(pairs)
+)
+evaluate.add_command(
+    command(
+        "proposals",
+        store=False,
+        examples=(
+            "readmit eval proposals --pairs pairs.jsonl --fillers sessions",
+            "readmit eval proposals --data ../shared/data --json",
+        ),
+    )(proposals)
+)
