@@ -20,8 +20,8 @@ from readmit.presence.lease import Sweeper
 from readmit.records.acts.event import EventKind
 from readmit.state.load import requested
 from readmit.workspace.memory_handle import Memory
-from tests.audit.prov_order import violations
 from tests.cli.run import paste
+from tests.diagnosis.prov_order import violations
 from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
