@@ -174,8 +174,8 @@ def dispositions(log: Log, return_id: str) -> Iterator[Disposition]:
     stored = log.audit.decision(return_id)
     if stored is not None:
         for row in log.audit.rows(first=stored.first, last=stored.last):
-            if row.kind == "candidate":
-                yield decode(row.body, Disposition, what=f"audit row {row.seq}")
+            if row.kind == "candidates":
+                yield from decode(row.body, tuple[Disposition, ...], what=f"audit row {row.seq}")
 
 
 def drafts(log: Log, return_id: str) -> dict[str, Drafted]:
@@ -274,17 +274,17 @@ def replay(log: Log, return_id: str) -> Replay:
     differences = []
     if canonical(outcome.decision) != stored.body:
         differences.append("decision")
-    rows = [row for row in log.audit.rows(first=stored.first, last=stored.last) if row.kind == "candidate"]
-    if len(rows) != len(outcome.rows):
-        differences.append(f"{counted(len(rows), 'candidate')} recorded, {len(outcome.rows)} recomputed")
-    differences += [
-        f"disposition of {row.item}" for row, again in zip(rows, outcome.rows, strict=False) if row.body != again
-    ]
+    rows = [row.body for row in log.audit.rows(first=stored.first, last=stored.last) if row.kind == "candidates"]
+    if rows != list(outcome.rows):
+        before, again = list(dispositions(log, return_id)), outcome.dispositions
+        if len(before) != len(again):
+            differences.append(f"{counted(len(before), 'candidate')} recorded, {len(again)} recomputed")
+        differences += [f"disposition of {one.item}" for one, new in zip(before, again, strict=False) if one != new]
     if stored.envelope is not None and not _carries(
         decode(stored.envelope, Envelope, what="envelope"), outcome.decision.view or outcome.decision.retracting
     ):
         differences.append("signed view")
-    return Replay(return_id, decision.kind, len(rows), tuple(differences))
+    return Replay(return_id, decision.kind, decision.candidates, tuple(differences))
 
 
 def _carries(envelope: Envelope, view: ReturnView | RetractionView | None) -> bool:

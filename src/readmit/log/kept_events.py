@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.log.event_rows import COLUMNS, SIGHTING
-from readmit.log.indexes.audience import STATE
+from readmit.log.indexes.audience import STATE, Row
 from readmit.log.indexes.index_rows import audience_key
 from readmit.log.tree.running_digest import check_value, running
+from readmit.log.tree.state_map import SHORT_FORM, key_of
 from readmit.records.acts.event import Event
 from readmit.records.items import Item
 from readmit.records.snapshot import Sighting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from collections.abc import Set as AbstractSet
 
     from readmit.log.event_rows import EventRows
-    from readmit.log.indexes.audience import Row
 
 _REACHED = """
     FROM audience WHERE ws = ? AND class = ? AND task = ? AND principal = ? AND role = ? AND epoch > ?
@@ -41,6 +42,7 @@ _EVENT_BYTES = 3_000
 class ProvenList(msgspec.Struct):
     """What one audience can see, in order."""
 
+    row: Row
     value: bytes = b""
     """The running digest over the events."""
     events: dict[int, Event] = {}
@@ -68,7 +70,17 @@ class KeptLists:
 
     def read(self, audiences: Iterable[Row], what: str) -> list[ProvenList]:
         """What some audiences can see, proven to be all and only what the signed log holds for them."""
-        by_key = {audience_key(STATE, row): row for row in audiences}
+        return self._read({audience_key(STATE, row): row for row in audiences}, what)
+
+    def of_task(self, task: str) -> list[ProvenList] | None:
+        """What all audiences of a task can see, proven in the same way; none if the list of one of them is not kept."""
+        # A key that is too long to be written out has the beginning of the others.
+        keys = self._rows.commits.beginning_with(f"{key_of('audience', STATE, task)[:-1]},"[:SHORT_FORM])
+        if not keys.keys() <= self._lists.keys():
+            return None
+        return self._read({key: self._lists[key].row for key in keys}, "what is known of a slot")
+
+    def _read(self, by_key: Mapping[str, Row], what: str) -> list[ProvenList]:
         # A list is kept again once it is proven.
         found = {key: self._continued(self._lists.pop(key, None), row) for key, row in by_key.items()}
         values = self._rows.commits.values(by_key)
@@ -82,7 +94,7 @@ class KeptLists:
 
     def _continued(self, kept: ProvenList | None, row: Row) -> ProvenList:
         """A list with the events that follow in the store. They are not proven yet."""
-        rows, made = self._rows, kept or ProvenList()
+        rows, made = self._rows, kept or ProvenList(row)
         last = next(reversed(made.events), 0)
         where = (rows.ws, STATE, *row, last)
         found = rows.sql.execute(_EVENTS, (*where, rows.base)).fetchall()
@@ -106,6 +118,12 @@ class KeptLists:
             room += self._lists.pop(key).size
             if room >= 0:
                 break
+
+
+def in_slots(lists: Iterable[ProvenList], slots: AbstractSet[str], known: AbstractSet[int]) -> list[Event]:
+    """The items about some slots in lists of audiences, except at the epochs that are known."""
+    found = {epoch: one.events[epoch] for one in lists for epoch in one.events.keys() - known}
+    return [event for event in found.values() if isinstance(event.payload, Item) and event.payload.slot in slots]
 
 
 def bound_to(events: Iterable[Event], evidence: Mapping[str, Sighting]) -> dict[str, Sighting]:

@@ -21,7 +21,7 @@ from readmit.log.indexes.newest_events import latest_of, newest_for
 from readmit.log.indexes.slot_lists import KeptSlots
 from readmit.log.indexes.stated import DEPENDENCY, SLOT, LastStatements
 from readmit.log.indexes.totals import ENDED, OPENED, WriterTotals
-from readmit.log.kept_events import KeptLists, bound_to
+from readmit.log.kept_events import KeptLists, bound_to, in_slots
 from readmit.log.tree.commits import Commits
 from readmit.log.tree.running_digest import check_last
 from readmit.log.tree.state_map import key_of
@@ -54,6 +54,8 @@ class Visible(NamedTuple):
 
 EVIDENCE = "evidence"
 _VOIDS = key_of("milestone", str(EventKind.VOID), ANY)
+# An item is found through what is about it, which begins with itself; an observation through its digest.
+_FOUND_OTHERWISE = frozenset({EventKind.RECORD.prefix, EventKind.OBSERVE.prefix})
 _FILED = "SELECT epoch FROM filed WHERE ws = ? AND digest = ?"
 
 
@@ -165,7 +167,8 @@ class LogReads:
         wanted = set(slots)
         with self.connection.reading():
             for task in {task or ANY for task in tasks}:
-                found = self._slots.read(task, wanted, known)
+                lists = self._kept.of_task(task)
+                found = self._slots.read(task, wanted, known) if lists is None else in_slots(lists, wanted, known)
                 fresh |= {event.epoch: event for event in found if event.epoch <= until}
         return [fresh[epoch] for epoch in sorted(fresh)]
 
@@ -212,15 +215,20 @@ class LogReads:
         with self.connection.reading():
             id_ = kind.event_id(name)
             row = self._sql.execute("SELECT epoch FROM name WHERE ws = ? AND id = ?", (self._ws, id_)).fetchone()
-            # An item is found through what is about it, which begins with itself; an observation through its digest.
             key = key_of("about", name) if kind.prefix == EventKind.RECORD.prefix else key_of("name", id_)
             if row is None:
                 if self.commits.value(key):
                     raise TamperedError(f"{id_!r} is in the log, but its name is not: an index row was hidden")
                 return None
-            event = self._rows.checked(row[0])
-            if event.id != id_:
-                raise TamperedError(f"{id_!r} leads to {event.id!r}: an index row was altered")
+            event: Event | None
+            if kind.prefix in _FOUND_OTHERWISE:
+                event = self._rows.checked(row[0])
+            else:
+                # The digest of a name covers one event.
+                event = next(iter(self._rows.load(row)), None)
+                self._rows.check({key: list(row)}, f"the event named {id_!r}")
+            if event is None or event.id != id_:
+                raise TamperedError(f"{id_!r} leads to another event: an index row was altered")
             return event
 
     def departure(self, name: str) -> Checkpoint:

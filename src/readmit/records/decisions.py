@@ -257,7 +257,7 @@ class Decision(Record, kw_only=True):
     report: CoverageReport
     candidates: Count = 0
     dispositions: Digest
-    """One digest over every candidate's disposition, in order."""
+    """One digest over the audit rows with every candidate's disposition, in order."""
     experiences: tuple[ExperienceNote, ...] = ()
     view: ReturnView | None = None
     retracting: RetractionView | None = None
@@ -315,7 +315,7 @@ FAULTS = frozenset(
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """A decision, and the disposition of each candidate, in log order and as the bytes of the audit."""
+    """A decision, and the disposition of each candidate, in log order and as the rows of the audit."""
 
     decision: Decision
     dispositions: tuple[Disposition, ...] = ()

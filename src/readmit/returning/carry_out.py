@@ -116,7 +116,7 @@ def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], S
     decision = outcome.decision
     body = canonical(decision)
     first = log.audit.last + 1
-    rows = [("candidate", entry.item, row) for entry, row in zip(outcome.dispositions, outcome.rows, strict=True)]
+    rows = [("candidates", "", row) for row in outcome.rows]
     rows += [("experience", note.bound_to, canonical(note)) for note in decision.experiences]
     last = log.audit.append(request.return_id, [*rows, ("decision", "", body)])
     sealed = None if envelope is None else canonical(envelope)

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 RULES = 1
 """The version of the rules in this module. A request names the version that decides it."""
+IN_A_ROW = 100
+"""How many candidates share a row of the audit."""
 
 
 class Examined(msgspec.Struct, frozen=True):
@@ -96,14 +98,14 @@ def decide(
         )
     left_out = leaving_out(examined.duties, selection, request.policy)
     judged = tuple(dispositions(snapshot, examined.findings, examined.gated, left_out, selection))
-    rows = tuple(map(canonical, judged))
+    rows = _rows(judged)
     decision = Decision(
         kind=kind,
         return_id=request.return_id,
         epoch=request.epoch,
         reasons=selection.reasons,
         report=selection.report,
-        candidates=len(rows),
+        candidates=len(judged),
         dispositions=digest_of(b"\n".join(rows)),
         experiences=notes,
         view=view,
@@ -167,10 +169,10 @@ def withhold(request: Request, outcome: Outcome, reason: Reason) -> Outcome:
         decision = msgspec.structs.replace(outcome.decision, reasons=reasons, retracting=None)
         return Outcome(decision, outcome.dispositions, outcome.rows)
     judged = tuple(_withheld(one) if one.admitted else one for one in outcome.dispositions)
-    rows = tuple(map(canonical, judged))
+    rows = _rows(judged)
     decision = msgspec.structs.replace(
         refuse(request, reason).decision,
-        candidates=len(rows),
+        candidates=len(judged),
         dispositions=digest_of(b"\n".join(rows)),
         experiences=tuple(
             msgspec.structs.replace(note, reason=Reason.SOURCE_NOT_IN_VIEW) for note in outcome.decision.experiences
@@ -181,6 +183,11 @@ def withhold(request: Request, outcome: Outcome, reason: Reason) -> Outcome:
         unheeded=outcome.decision.unheeded,
     )
     return Outcome(decision, judged, rows)
+
+
+def _rows(judged: tuple[Disposition, ...]) -> tuple[bytes, ...]:
+    """Dispositions as rows of the audit. Each row holds several: one by one they cost as much as the gates."""
+    return tuple(canonical(judged[start : start + IN_A_ROW]) for start in range(0, len(judged), IN_A_ROW))
 
 
 def _withheld(one: Disposition) -> Disposition:

@@ -48,7 +48,8 @@ class _Candidate(msgspec.Struct, gc=False):
     overruled: tuple[_Cause, ...] = ()
 
 
-_candidate = msgspec.json.Decoder(_Candidate).decode
+_candidates = msgspec.json.Decoder(list[_Candidate]).decode
+_listed = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class BasisCheck:
@@ -64,17 +65,17 @@ class BasisCheck:
         self._acts: dict[tuple[int, str], str] = {}
 
     def row(self, row: AuditRow) -> None:
-        """Take note of what one candidate's row rests on. Most returns repeat rows of earlier ones."""
+        """Take note of what the candidates of a row rest on. Most returns repeat rows of earlier ones."""
         short = hashlib.blake2b(row.body, digest_size=16).digest()
-        if row.kind != "candidate" or short in self._seen:
+        if row.kind != "candidates" or short in self._seen:
             return
         self._seen.add(short)
-        found = _candidate(row.body)
-        self._items.setdefault((EventKind.RECORD.event_id(found.item), found.digest), row.return_id)
-        for cause in (*found.causes, *found.overruled):
-            # What a premise fell by, its own row says.
-            if cause.epoch is not None and cause.by and not (cause.root or cause.reason.startswith(_BY_OTHERS)):
-                self._acts.setdefault((cause.epoch, cause.by), row.return_id)
+        for found in _candidates(row.body):
+            self._items.setdefault((EventKind.RECORD.event_id(found.item), found.digest), row.return_id)
+            for cause in (*found.causes, *found.overruled):
+                # What a premise fell by, its own disposition says.
+                if cause.epoch is not None and cause.by and not (cause.root or cause.reason.startswith(_BY_OTHERS)):
+                    self._acts.setdefault((cause.epoch, cause.by), row.return_id)
 
     def view(self, name: str, decision: Decision) -> None:
         """Take note of what a view hands over."""
@@ -116,9 +117,9 @@ class FiledRows:
         if row.kind != "inference" and not self.first:
             self.first = row.seq
         match row.kind:
-            case "candidate":
+            case "candidates":
                 self.joined.update(b"\n" + row.body if self.candidates else row.body)
-                self.candidates += 1
+                self.candidates += len(_listed(row.body))
             case "decision":
                 self.decision = digest_of(row.body)
                 self.last = row.seq

@@ -32,6 +32,8 @@ Row: TypeAlias = tuple[int, int, str, bytes]
 # One key in 23 begins a chunk: small enough to rewrite with a commit, large enough for few levels.
 _BOUNDARY = 11
 _LONGEST_KEY = 600
+SHORT_FORM = 64
+"""How many characters of a key its short form begins with."""
 _READ = "SELECT start, body FROM node WHERE ws = ? AND level = ? AND start IN"
 _WRITE = """
     INSERT INTO node VALUES (?, ?, ?, ?) ON CONFLICT (ws, level, start) DO UPDATE SET body = excluded.body
@@ -48,7 +50,7 @@ def key_of(*parts: str) -> str:
     if len(key) <= _LONGEST_KEY:
         return key
     # A database limits how long an indexed text may be.
-    return f"{key[:64]}#{hashlib.sha256(key.encode()).hexdigest()}"
+    return f"{key[:SHORT_FORM]}#{hashlib.sha256(key.encode()).hexdigest()}"
 
 
 def is_short_form(key: str) -> bool:
