@@ -207,18 +207,6 @@ def test_a_class_name_means_one_class() -> None:
     assert {name: sorted(places) for name, places in homes.items() if len(places) > 1 and name not in TWO_ANSWERS} == {}
 
 
-def test_the_request_of_a_return_is_put_together_in_one_place() -> None:
-    """So that a return, its rehearsal and its preparation leave nothing out that the others ask."""
-    found = [
-        name_of(module)
-        for module in MODULES
-        if module.is_relative_to(SRC)
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Request"
-    ]
-    assert found == ["src/readmit/returning/request.py"]
-
-
 RIDDLES = re.compile(
     r"\b(told|whoever|nobody's|anew|befalls?|befell|in the eyes of|none the wiser|closes? a circle|is the matter|"
     r"would mend|lets? go of|not so this|no model's word|behind our back|to the letter|that there are many of)\b",
