@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import readmit
+from readmit import Reason
 from readmit.records import error_types as errors
-from readmit.records.reasons import Reason
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from tests.bench.data import SMOKE
 from tests.bench.endpoint import AnsweringEndpoint
 
 from readmit.cli.status import Status
-from readmit.models.batch import check_batch
+from readmit.models import check_batch
 from readmit_bench.results import ANSWERS, RESULTS, read_results
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from tests.bench.data import SMOKE, shared
 
-from readmit.records.error_types import ModelError, RecordError
+from readmit.errors import ModelError, RecordError
 from readmit_bench import running
 from readmit_bench.episodes import Case
 from readmit_bench.results import RESULTS, read_plan, read_results

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 import msgspec
 
-from readmit.diagnosis.symptoms import Trouble
+from readmit import DutyState, Policy, Reason, Trouble
 from readmit.records.acts.kinds import KINDS, load_declared_elsewhere
-from readmit.records.policy import Policy
-from readmit.records.reasons import PRECEDENCE, DutyState, Reason
+from readmit.records.reasons import PRECEDENCE
 from tests.conftest import ROOT
 from tests.docs.surface import PUBLIC, error_tree, table
 from tests.docs.surface import main as write_surface
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from readmit.records.acts.kinds import DeclaredKind
+    from readmit.events import DeclaredKind
 
 REFERENCE = ROOT / "docs" / "reference"
 ARCHITECTURE = "../architecture.md"

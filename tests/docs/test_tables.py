@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from readmit.records.policy import Policy
-from readmit.records.reasons import Reason
+from readmit import Policy, Reason
 from tests.docs.tables import FIGURES, REFERENCE, TABLES, rewritten
 
 

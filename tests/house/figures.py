@@ -15,9 +15,7 @@ import click
 import msgspec
 
 import readmit
-from readmit import Workspace
-from readmit.records.policy import Policy
-from readmit.records.reasons import DutyState, Reason, State
+from readmit import DutyState, Policy, Reason, State, Workspace
 from tests.house.source import Module, Source, private_imports
 from tests.house.walk import VERBS, walks
 
@@ -79,6 +77,7 @@ def commands() -> list[str]:
     return list(below(main, ""))
 
 
+@cache
 def public() -> dict[str, set[str]]:
     """What each public module exports, read without importing it: some need an extra."""
     surface = Module(TREE / "tests" / "docs" / "surface.py", "tests.docs.surface")

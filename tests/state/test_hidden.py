@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit.records.acts.event import EventKind
-from readmit.records.error_types import NotAllowedError, UnknownError
-from readmit.records.verdicts import Answer, Pair, Verdict
-from readmit.workspace.workspace import Workspace
+from readmit import Answer, Pair, Verdict, Workspace
+from readmit.errors import NotAllowedError, UnknownError
+from readmit.events import EventKind
 from tests.scene import Scene
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.records.error_types import ConflictError
-from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit import Answer, Pair, Verdict
+from readmit.errors import ConflictError
 from tests.scene import Scene
 
 if TYPE_CHECKING:
