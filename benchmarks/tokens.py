@@ -31,11 +31,11 @@ from typing import TYPE_CHECKING
 from benchmarks.result import Result, at_most, shared_folder
 from readmit import Workspace
 from readmit.inference import Inference, Prepared, Settings
-from readmit.inference.baseline import said
+from readmit.inference.baseline import observation_text
 from readmit.models.embedders import MiniLM
 from readmit.models.protocols import Reply, Usage
 from readmit.models.stages.answer import Question, opine
-from readmit.models.stages.extract import ExtractFrom, Extraction, Turn, extract
+from readmit.models.stages.extract import ExtractFrom, Extraction, Turn, extract_claims
 from readmit.models.stages.scan import Later, TargetLook, scan
 from readmit.models.stages.verify import PairCase, Verifier
 from readmit.models.usage import Metered, TokenLedger
@@ -43,6 +43,7 @@ from readmit.records.canonical import decode, digest
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Pair
 from readmit.rules.invalidate.propose import Signal, windows
+from readmit.workspace.workspace import desk_of
 from readmit_bench.datasets.stale import read_stale
 from readmit_bench.episode_runs import Roles, attempt, method_named
 from readmit_bench.evaluation.development import FillerFacts, read_lines, stale_pairs
@@ -276,7 +277,7 @@ def paper_arm(record: Record, model: Typical) -> Spent:
         for old in range(record.departure + 1)
         for start in range(0, len(later), 4)
     ]
-    scan(metered, looks)
+    scan(metered, [[look] for look in looks])
     pairs = [(old, at) for at in later for old in range(record.departure + 1)][:PAIRS]
     cases = [
         PairCase(
@@ -299,7 +300,7 @@ def _extract_all(record: Record, model: Metered) -> list[Extraction]:
     observations = [
         ExtractFrom(key=str(at), turns=turns, at=record.times[at]) for at, turns in enumerate(record.sessions)
     ]
-    return [one for one in extract(model, observations, per_call=6) if isinstance(one, Extraction)]
+    return [one for one in extract_claims(model, observations, per_call=6) if isinstance(one, Extraction)]
 
 
 def _answer(record: Record, model: Metered, context: Sequence[str]) -> None:
@@ -332,7 +333,9 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
             workspace.observe(record.text(at), by="A2", task="advice", at=next(moment)): record.spoken(at)
             for at in range(record.departure + 1, len(record.sessions))
         }
-        near = _nearest(record.question, {name: said(workspace.log.evidence(name)) for name in later}, embedder)
+        near = _nearest(
+            record.question, {name: observation_text(desk_of(workspace).log.evidence(name)) for name in later}, embedder
+        )
         inference.ingest(near, by="A2", turns=later, per_call=6)
         first, second = Spent(), Spent()
         first.add(inference.ledger)
@@ -341,7 +344,7 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
             assert returned.admitted, returned.reasons
             ledger = TokenLedger()
             assert returned.view is not None
-            texts = [workspace.log.item(one.id).text for one in returned.view.items]
+            texts = [desk_of(workspace).log.item(one.id).text for one in returned.view.items]
             _answer(record, Metered(model, ledger), texts)
             for stage, tokens in _prepared(workspace, returned.id):
                 spent[stage] = spent.get(stage, 0) + tokens
@@ -351,7 +354,7 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
 
 def _prepared(workspace: Workspace, return_id: str) -> list[tuple[str, int]]:
     """What the audit says that preparing a return took, per stage."""
-    rows = [row for row in workspace.log.audit.rows() if (row.return_id, row.kind) == (return_id, "inference")]
+    rows = [row for row in desk_of(workspace).log.audit.rows() if (row.return_id, row.kind) == (return_id, "inference")]
     found = [decode(row.body, Prepared, what="audit row") for row in rows]
     return [(one.stage, one.input + one.output) for prepared in found for one in prepared.usage]
 

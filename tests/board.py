@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from readmit import Policy, Workspace
 from readmit.records.canonical import digest_of
 from readmit.records.probes import CallableProbe, Finding
-from readmit.sources.prober import Captured, LookLimits, ProbeResult
+from readmit.sources import Call
+from readmit.sources.prober import Captured, ProbeResult
 from tests import scene
 from tests.scene import Clock
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit import Agent, Return
+    from readmit.records.policy import LookRules
     from readmit.records.probes import Probe
 
 
@@ -25,10 +27,10 @@ class Board:
     def __init__(self) -> None:
         self.notes: dict[str, str | None] = {}
         self.looks: list[str] = []
-        self.limits: LookLimits | None = None
+        self.limits: LookRules | None = None
         self.fails: Exception | None = None
 
-    def __call__(self, limits: LookLimits) -> Board:
+    def __call__(self, limits: LookRules) -> Board:
         self.limits = limits
         return self
 
@@ -72,7 +74,7 @@ class Team:
     def note(self, name: str, text: str, **fields: Any) -> str:
         """Put up a note and observe it."""
         self.board.notes[name] = text
-        return self.team.observe_call(name, by=fields.pop("by", "bob"), **fields)
+        return self.team.observe(probe=Call(name), by=fields.pop("by", "bob"), **fields)
 
     def fact(self, id: str, text: str, *sources: str, **fields: Any) -> str:
         return self.team.record(text, id=id, sources=sources, by="bob", **fields)

@@ -102,13 +102,13 @@ class Scene:
         self.now += time
 
     def come_back(self, role: str = "planner", **fields: Any) -> Return:
-        left = self.team.log.latest(EventKind.DEPART, self.ann(role).identity.agent)
+        left = self.team._desk.log.latest(EventKind.DEPART, self.ann(role).identity.agent)
         if left is not None and isinstance(left.payload, Checkpoint):
-            was = role_of(self.team.log, left.payload, self.ann(role).identity)
+            was = role_of(self.team._desk.log, left.payload, self.ann(role).identity)
             if was != role:
-                self.team.as_owner().reassign("ann", task="trip", was=was, role=role)
+                self.team.as_owner().admin.reassign("ann", task="trip", was=was, role=role)
         self.outcome = self.ann(role).come_back(**fields)
-        assert self.team.replay(self.outcome.id).matches or self.outcome.reasons
+        assert self.team.returned(self.outcome.id).replay().matches or self.outcome.reasons
         return self.outcome
 
     def away(self, role: str = "planner", **fields: Any) -> Return:
@@ -128,7 +128,7 @@ class Scene:
 
     def forget(self) -> None:
         """As in a process that starts now: nothing that was proven is kept."""
-        log: Any = self.team.log
+        log: Any = self.team._desk.log
         log._kept, log._slots = KeptLists(log._rows), KeptSlots(log._rows)
 
     def sql(self, statement: str, *values: Any) -> None:
@@ -138,7 +138,7 @@ class Scene:
         """
         if not self.keeps:
             self.forget()
-        connection: Any = self.team.log.connection
+        connection: Any = self.team._desk.log.connection
         if is_url(self.path):
             with connection.atomic():
                 for table in APPEND_ONLY_TABLES:

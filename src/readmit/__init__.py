@@ -11,7 +11,7 @@ from readmit.diagnosis.checkup import Checkup
 from readmit.diagnosis.history import Explanation, Replay
 from readmit.diagnosis.missing_needs import Lack
 from readmit.diagnosis.symptoms import Diagnosis, Symptom, Trouble
-from readmit.presence.lease import PresentAgent, Sweep, Sweeper, Unjudged
+from readmit.presence.lease import Sweep, Sweeper, Unjudged
 from readmit.presence.subscription import FallenItem, Subscription
 from readmit.records.acts.event import Checkpoint
 from readmit.records.decisions import (
@@ -33,11 +33,11 @@ from readmit.records.retractions import Retraction, Retractions, RetractionView
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.returning.expose import Bundle
 from readmit.returning.expose_retractions import RetractionBundle
-from readmit.workspace.agent import Agent
+from readmit.workspace.agent import Agent, PresentAgent
 from readmit.workspace.return_handle import Return
 from readmit.workspace.workspace import Workspace
 from readmit.writing.item_content import ItemFields, UseFields
-from readmit.writing.observation_draft import ObservationEntry, ObservationFields
+from readmit.writing.new_event import ObservationEntry, ObservationFields
 
 if TYPE_CHECKING:
     from readmit.version import __version__ as __version__

@@ -44,12 +44,12 @@ def outputs(team: Workspace, ann: Any) -> str:
     outcome = ann.come_back()
     bundle = outcome.expose()
     said = [bundle.markdown(), bundle.json(), repr(bundle), repr(outcome.decision), repr(outcome.dispositions)]
-    said += [str(team.explain(outcome.id, one.item)) for one in outcome.dispositions]
-    said += [repr(event) for event in team.log.tail()]
-    said += [repr(row) for row in team.log.audit.rows()]
-    said += [repr(event) for event in team.log.seen(ann.identity, until=10**6)]
-    said += [repr(event) for event in team.log.observations(ann.identity, until=10**6)]
-    said += [repr(team.log.sight(ann.identity, until=10**6).evidence), repr(ann.recall())]
+    said += [str(team.returned(outcome.id).explain(one.item)) for one in outcome.dispositions]
+    said += [repr(event) for event in team._desk.log.tail()]
+    said += [repr(row) for row in team._desk.log.audit.rows()]
+    said += [repr(event) for event in team._desk.log.seen(ann.identity, until=10**6)]
+    said += [repr(event) for event in team._desk.log.observations(ann.identity, until=10**6)]
+    said += [repr(team._desk.log.sight(ann.identity, until=10**6).evidence), repr(ann.recall())]
     return "\n".join(said)
 
 
@@ -64,9 +64,9 @@ def test_two_tenants_in_one_store_share_nothing(place: Path | str) -> None:
         assert "blue" not in of_red
         assert "blue-h" in of_blue
         assert "red-" not in of_blue
-        digests = [{event.digest for event in one.log.tail()} for one in (red, blue)]
+        digests = [{event.digest for event in one._desk.log.tail()} for one in (red, blue)]
         assert not digests[0] & digests[1], "even equal texts have different digests"
-        chains = [[event.digest for event in one.log.tail()] for one in (red, blue)]
+        chains = [[event.digest for event in one._desk.log.tail()] for one in (red, blue)]
         assert not set(chains[0]) & set(chains[1])
 
 
@@ -74,20 +74,20 @@ def test_nothing_of_another_tenant_can_be_named(place: Path | str) -> None:
     with Workspace.open(place, name="red", clock=lambda: START) as red:
         ann = fill(red, "red")
         outcome = ann.come_back()
-        digest = red.log.item("red-h").receipts[0].evidence
+        digest = red._desk.log.item("red-h").receipts[0].evidence
     with Workspace.open(place, name="blue", clock=lambda: START) as blue:
         before = blue.epoch
         for attempt in (
             lambda: blue.record("t", by="bob", sources=[digest]),
             lambda: blue.record("t", by="bob", depends_on=["red-h"]),
             lambda: blue.revoke("red-h", by="bob"),
-            lambda: blue.explain(outcome.id, "red-h"),
-            lambda: blue.replay(outcome.id),
-            lambda: blue.decision(outcome.id),
+            lambda: blue.returned(outcome.id).explain("red-h"),
+            lambda: blue.returned(outcome.id).replay(),
+            lambda: blue.returned(outcome.id).decision,
             lambda: blue.agent("ann", role="planner", task="trip").come_back(),
             lambda: blue.agent("ann", role="planner", task="trip").come_back(checkpoint="red-left"),
-            lambda: blue.log.item("red-h"),
-            lambda: blue.log.evidence(digest),
+            lambda: blue._desk.log.item("red-h"),
+            lambda: blue._desk.log.evidence(digest),
         ):
             with pytest.raises(UnknownError):
                 attempt()
@@ -105,9 +105,9 @@ def test_a_view_of_one_tenant_does_not_open_in_another(tmp_path: Path) -> None:
     ):
         stolen = fill(red, "same").come_back()
         own = fill(blue, "same").come_back()
-        stored = red.log.audit.decision(stolen.id)
+        stored = red._desk.log.audit.decision(stolen.id)
         assert stored is not None
-        sql = blue.log.connection.sql
+        sql = blue._desk.log.connection.sql
         with untriggered(sql):
             sql.execute("UPDATE decision SET envelope = ? WHERE return_id = ?", (stored.envelope, own.id))
         with pytest.raises(ReadmitError) as caught:
@@ -311,12 +311,12 @@ def test_the_signed_head_that_a_user_keeps_shows_a_restored_backup(tmp_path: Pat
     shutil.copy(path, tmp_path / "saved.db")
     shutil.copy(f"{path}-wal", tmp_path / "saved.db-wal")
     outcome.expose()
-    kept = signed_head(scene.team.log)
+    kept = signed_head(scene.team._desk.log)
     scene.team.close()
     with Workspace.open(tmp_path / "saved.db", clock=lambda: START, keys=tmp_path / "elsewhere") as restored:
-        report = audit(restored.log, kept=kept)
+        report = audit(restored._desk.log, kept=kept)
         assert not report.intact
-        assert audit(restored.log).intact, "the file alone lacks nothing"
+        assert audit(restored._desk.log).intact, "the file alone lacks nothing"
 
 
 def test_equal_dispositions_are_equal_bytes() -> None:
@@ -339,7 +339,7 @@ def test_nothing_is_handed_over_by_an_exposure_that_is_rolled_back() -> None:
 
     with pytest.raises((RuntimeError, ReadmitError)):
         abandoned()
-    rows = [row.kind for row in scene.team.log.audit.rows()]
+    rows = [row.kind for row in scene.team._desk.log.audit.rows()]
     assert len(handed_over) == rows.count("exposure")
 
 
@@ -357,4 +357,4 @@ def test_a_consumed_view_stays_consumed_when_a_backup_is_restored(tmp_path: Path
     shutil.copy(tmp_path / "saved", path)
     scene.team = Workspace.open(path, clock=lambda: START)
     with pytest.raises(TamperedError, match="was rolled back"):
-        scene.team.expose(outcome.id, identity=outcome.request.identity, secret=outcome.secret)
+        scene.team._desk.expose(outcome.id, outcome.request.identity, outcome.secret)

@@ -44,7 +44,9 @@ class Office:
 
     def opened(self) -> Any:
         """The graph as another process opens it: nothing is remembered of what was sealed."""
-        front = ReturningSaver(self.saver, agent=self.trip.planner, log=self.trip.team.log, keep=["step"], into="view")
+        front = ReturningSaver(
+            self.saver, agent=self.trip.planner, log=self.trip.team._desk.log, keep=["step"], into="view"
+        )
         return planning(front)
 
     def stored(self, name: str = "planner") -> CheckpointTuple:

@@ -17,6 +17,7 @@ from readmit.records.error_types import NotAllowedError, RecordError
 from readmit.records.items import Drafted, Receipt
 from readmit.records.policy import AUTHOR
 from readmit.records.reasons import Reason
+from readmit.workspace.workspace import as_readmit
 from tests.scene import Scene
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def confirming(by: str | None, **policy: Any) -> tuple[Return, dict[str, str]]:
     with Workspace.open(policy=Policy(drafts="confirm", **policy)) as team:
         recorded(team, "The roses are red.", "The roses are red.")
         if by is not None:
-            (team.as_readmit() if by == AUTHOR else team).confirm("x", by=by)
+            (as_readmit(team) if by == AUTHOR else team).confirm("x", by=by)
         return view_after(team)
 
 
@@ -275,7 +276,7 @@ def test_drafting_again_brings_nothing_back() -> None:
     with Workspace.open() as team:
         recorded(team, "The roses are red.", "The roses are red.")
         team.revoke("x", by="bob", reason="they are white")
-        seen = next(event.digest for event in team.log.tail() if event.by == "bob")
+        seen = next(event.digest for event in team._desk.log.tail() if event.by == "bob")
         quote = Drafted(model="m", quote="The roses are red.")
         team.record("The roses are red.", id="y", by="bob", sources=[seen], drafted=quote)
         returned, shown = view_after(team)
@@ -298,13 +299,13 @@ def test_readmit_itself_settles_nothing_and_ends_no_duty(act: str) -> None:
         team.oblige("Write", id="o", by="bob", required=[])
         team.oblige("Write more", id="o2", by="bob", required=[])
         quarrel = team.dispute(["o"], by="bob")
-        head, readmit = team.epoch, team.as_readmit()
+        head, readmit = team.epoch, as_readmit(team)
         acts = {
             "settle": lambda: readmit.settle("o"),
             "revoke": lambda: readmit.revoke("o"),
             "supersede": lambda: readmit.supersede("o", "o2"),
             "resolve": lambda: readmit.resolve(quarrel, keep=["o"]),
-            "overrule": lambda: readmit.overrule("o", grant="settle", reason="x", expires=timedelta(hours=1)),
+            "overrule": lambda: readmit.admin.overrule("o", grant="settle", reason="x", expires=timedelta(hours=1)),
         }
         with pytest.raises(NotAllowedError, match="'readmit' may not"):
             acts[act]()
@@ -333,4 +334,4 @@ def test_a_planner_says_no_more_than_the_task(planned: str, kept: str) -> None:
     team = Workspace.open()
     task = "Send the final itinerary, and do not wire anything."
     (duty,) = Inference(team, planner=Planner()).plan(task, by="ann", role="planner", task="trip").obligations
-    assert team.log.item(duty).text == kept
+    assert team._desk.log.item(duty).text == kept

@@ -29,7 +29,7 @@ from readmit.records.reasons import Reason
 from readmit.trust.head_sealer import LogSealer
 from readmit.trust.pin import MemoryPin
 from readmit.trust.private_keys import FileRing, MemoryRing
-from readmit.trust.trusted_keys import trust
+from readmit.trust.trusted_keys import trust_key
 from tests.attacks.forger import recompute
 from tests.attacks.victim import NAME, OPENED, Seen, attempt, build, tampered
 from tests.keys import keys_of
@@ -95,7 +95,7 @@ def the_same_signed_with_a_key_of_its_own(victim: Victim) -> None:
 
 def a_key_of_its_own_that_it_trusts_first(victim: Victim) -> None:
     mine = MemoryRing().generate()
-    change = trust(mine.public, reason="rotated")
+    change = trust_key(mine.public, reason="rotated")
     append(victim, draft(EventKind.KEY, change, id=f"trust:{change.key[:32]}", by="owner", at=OPENED), sealed=True)
 
 
@@ -125,9 +125,9 @@ def another_database_of_the_same_id_that_trusts_the_same_key(victim: Victim) -> 
     elsewhere = victim.folder.parent / "elsewhere"
     elsewhere.mkdir()
     with Workspace.open(elsewhere / NAME, clock=lambda: OPENED, keys=elsewhere / "keys") as mine:
-        changes = [trust(key, reason="the victim's") for key in public.values()]
+        changes = [trust_key(key, reason="the victim's") for key in public.values()]
         named = [draft(EventKind.KEY, one, id=f"trust:{one.key[:32]}", by="owner", at=OPENED) for one in changes]
-        mine.log.append(named, now=OPENED)
+        mine._desk.log.append(named, now=OPENED)
         mine.record("Pay eve.", id="evil", by="bob")
         mine.agent("ann", role="planner", task="trip").depart()
     shutil.copy(elsewhere / NAME, victim.file)
@@ -221,7 +221,7 @@ def test_nothing_is_handed_over_and_the_refusal_says_why(victim: Victim, story: 
 def test_the_audit_reports_it(victim: Victim, story: Story) -> None:
     story.alter(victim)
     with victim.open() as team:
-        assert any(story.said in problem for problem in audit(team.log).problems)
+        assert any(story.said in problem for problem in audit(team._desk.log).problems)
 
 
 @pytest.mark.parametrize("story", STORIES, ids=_named)
@@ -256,7 +256,7 @@ def test_one_hidden_index_row_ends_in_a_refusal(original: Victim, victim: Victim
     unread = what == "a revocation from its item" and seen == attempt(original.copied(tmp_path / "honest"), "return")
     assert refused or unread
     with victim.open() as team:
-        assert audit(team.log).problems
+        assert audit(team._desk.log).problems
 
 
 def test_a_consumed_view_is_not_handed_over_again_because_its_reader_seems_idle(victim: Victim) -> None:
@@ -298,7 +298,7 @@ def test_an_admitted_return_without_its_envelope_is_not_marked_as_exposed(victim
         sql.execute("UPDATE decision SET envelope = NULL WHERE return_id = ?", (victim.issued.id,))
     assert "log_altered" in attempt(victim, "expose").refusal
     with victim.open() as team:
-        assert team.log.named(EventKind.EXPOSE, victim.issued.id) is None
+        assert team._desk.log.named(EventKind.EXPOSE, victim.issued.id) is None
 
 
 def test_a_made_up_event_does_not_pass_for_one_that_was_written(victim: Victim) -> None:
@@ -468,6 +468,6 @@ def test_an_exposed_view_is_checked_against_the_events(
             back.expose()
         next(moment, None)
         for full in (False, True):
-            problems = audit(team.log, full=full).problems
+            problems = audit(team._desk.log, full=full).problems
             assert any("return 'fooled' was decided on another" in one for one in problems), problems
         assert any("return 'fooled' was handed over, and the log leads to another" in one for one in problems)

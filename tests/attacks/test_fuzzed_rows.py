@@ -113,7 +113,7 @@ def test_the_audit_says_what_it_met(store: Store, place: str) -> None:
     with tampered(victim) as sql:
         sql.execute(PLACES[place], (b"\xff\x00nonsense",))
     with victim.open() as team:
-        assert audit(team.log).problems
+        assert audit(team._desk.log).problems
 
 
 def _of_another_type(value: object) -> object:

@@ -13,13 +13,13 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from readmit import Workspace
+from readmit import Pair, Workspace
 from readmit.cli import main
 from readmit.errors import ConflictError, NotAllowedError, RateError, RecordError, UnknownError
 from readmit.records.acts.event import EventKind, Link, Supersede
 from readmit.records.canonical import digest
 from readmit.records.identity import own_space
-from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.records.verdicts import Answer, Verdict
 from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
@@ -58,11 +58,11 @@ class Secrets(Scene):
         self.team.settle("@ann/o", **ann)
         self.team.dispute([THERE, "h"], **ann)
         self.team.resolve(THERE, keep=["h"], **ann)
-        self.team.suspect("@ann/2", self.source, **ann)
+        self.team.judge(Pair(item="@ann/2", evidence=self.source), **ann)
         self.team.judge(verdict(self, "@ann/2"), **ann)
         self.team.link("@ann/2", "d", **ann)
         self.team.revoke("@ann/2", **ann)
-        self.team.overrule("@ann/2", grant="restore", reason="mine", expires=HOUR, by="boss", id="@boss/s")
+        self.team.admin.overrule("@ann/2", grant="restore", reason="mine", expires=HOUR, by="boss", id="@boss/s")
         self.ann().remember("mine", bound_to=THERE, id="s")
         self.ann().depart(id=THERE)
         self.ann().come_back(id=THERE).expose()
@@ -159,8 +159,8 @@ def _left(scene: Secrets) -> Secrets:
 
 
 def _limited(scene: Secrets) -> Secrets:
-    rules = msgspec.structs.replace(scene.team.policy, invalidations_per_writer=1)
-    scene.team.as_owner().govern(rules)
+    rules = msgspec.structs.replace(scene.team.admin.policy, invalidations_per_writer=1)
+    scene.team.as_owner().admin.govern(rules)
     scene.team.revoke(scene.fact("gone", by="mal"), by="mal")
     return scene
 
@@ -226,13 +226,15 @@ def test_who_guesses_a_content_cannot_ask_for_it(kind: str) -> None:
         attempt: Attempt = lambda it, id: it.team.record("x", id=id, by="mal")  # noqa: E731
     elif kind == "observation":
         seen = ann.observe("I earn 100", at=START, **text)
-        taken = scene.team.log.evidence(seen).name
+        taken = scene.team._desk.log.evidence(seen).name
         attempt = lambda it, id: it.team.observe("x", id=id, by="mal")  # noqa: E731
     else:
         first = ann.record("I earn 100", **text)
         ann.record("I earn 200", supersedes=first, **text)
         (said,) = [
-            one for one in scene.team.log.about([first], until=scene.team.epoch) if isinstance(one.payload, Supersede)
+            one
+            for one in scene.team._desk.log.about([first], until=scene.team.epoch)
+            if isinstance(one.payload, Supersede)
         ]
         taken = said.name
         attempt = lambda it, id: it.team.supersede("a", "b", id=id, by="mal")  # noqa: E731
@@ -327,7 +329,7 @@ def test_a_contest_between_items_for_some_is_not_named_to_others() -> None:
     scene.wait(HOUR)
     scene.team.record("bea's", id="@bea/h1", by="bea", sources=[scene.news("new for bea")], **own)
     scene.team.record("ann's", id="@ann/h2", by="ann", sources=[scene.news("new for ann")], **own)
-    contest = next(e for e in scene.team.log.tail() if e.kind is EventKind.DISPUTE)
+    contest = next(e for e in scene.team._desk.log.tail() if e.kind is EventKind.DISPUTE)
     assert contest.name.startswith("@readmit/")
     for id in ("concurrent-@ann/h2", "concurrent-@ann/h3"):
         scene.fact(f"for {id}".replace(" ", "-"))
@@ -336,20 +338,20 @@ def test_a_contest_between_items_for_some_is_not_named_to_others() -> None:
 
 def test_who_may_not_write_an_event_is_not_told_that_its_id_is_taken() -> None:
     scene = Scene(invalidations_per_writer=1)
-    scene.team.as_owner().govern(scene.team.policy, id="plain")
+    scene.team.as_owner().admin.govern(scene.team.admin.policy, id="plain")
     for name in ("a", "b"):
         scene.fact(name, by="eve")
     scene.team.revoke("a", by="eve")
     with pytest.raises(RateError):
         scene.team.revoke("b", by="eve")
-    (waits,) = scene.team.waiting()
-    scene.team.approve(waits.name, by="boss")
+    (waits,) = scene.team.admin.waiting()
+    scene.team.admin.approve(waits.name, by="boss")
     govern: Attempt = lambda it, id: it.team.govern(it.team.policy, id=id, by="mal")  # noqa: E731
     approve: Attempt = lambda it, id: it.team.approve(id, by="mal")  # noqa: E731
     assert answer(govern, scene, "plain") == answer(govern, scene, "other")
     assert answer(approve, scene, waits.name) == answer(approve, scene, "0" * 16)
     with pytest.raises(ConflictError):
-        scene.team.govern(msgspec.structs.replace(scene.team.policy, max_items=1), id="plain", by="boss")
+        scene.team.admin.govern(msgspec.structs.replace(scene.team.admin.policy, max_items=1), id="plain", by="boss")
 
 
 @pytest.fixture
@@ -403,7 +405,7 @@ def test_the_beginning_of_a_digest_matches_no_evidence_that_its_writer_may_not_k
     shell: Callable[..., tuple[int, str]],
 ) -> None:
     with Workspace.open("team.db") as team:
-        hidden = next(one.digest for one in team.log.tail() if one.name == "@ann/mail")
+        hidden = next(one.digest for one in team._desk.log.tail() if one.name == "@ann/mail")
     refusals = set()
     for beginning in (hidden[:12], hidden, "0" * 12, "0" * 64):
         status, said = shell("record", "x", "--by", "mal", "--source", beginning)

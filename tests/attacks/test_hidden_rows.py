@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 def rows_of(scene: Scene, table: str, where: str, *values: Any) -> list[Any]:
-    sql: Any = scene.team.log.connection.sql
-    with scene.team.log.reading():
+    sql: Any = scene.team._desk.log.connection.sql
+    with scene.team._desk.log.reading():
         found: list[Any] = sql.execute(f"SELECT * FROM {table} WHERE {where}", values).fetchall()  # noqa: S608
     return found
 
@@ -47,7 +47,7 @@ def hidden(scene: Scene, table: str, where: str, *values: Any) -> Iterator[None]
 
 
 def is_intact(scene: Scene) -> bool:
-    return audit(scene.team.log).problems == ()
+    return audit(scene.team._desk.log).problems == ()
 
 
 def test_a_write_into_a_slot_whose_rival_is_hidden_is_refused() -> None:
@@ -76,9 +76,9 @@ def test_a_sweep_that_does_not_see_a_lease_is_refused() -> None:
     scene.now += timedelta(minutes=5)
     scene.fact("b")
     with hidden(scene, "milestone", "kind = 'lease'"), pytest.raises(TamperedError, match="who has lease events"):
-        Sweeper(scene.team).sweep()
+        Sweeper(scene.team._desk.writer).sweep()
     assert is_intact(scene)
-    assert len(Sweeper(scene.team).sweep().departed) == 1
+    assert len(Sweeper(scene.team._desk.writer).sweep().departed) == 1
 
 
 def test_a_return_that_does_not_see_an_observation_is_refused() -> None:
@@ -120,10 +120,10 @@ def test_a_replay_that_does_not_see_an_event_is_refused(tmp_path: Path) -> None:
     first = "class = 'state' AND epoch = (SELECT epoch FROM name WHERE id = 'item:a')"
     with hidden(scene, "audience", first):
         # A process that proved the row before keeps what it proved.
-        assert scene.team.replay(past).matches
+        assert scene.team.returned(past).replay().matches
         with Workspace.open(scene.path) as fresh, pytest.raises(TamperedError, match="what 'ann' can see"):
-            fresh.replay(past)
-    assert scene.team.replay(past).matches
+            fresh.returned(past).replay()
+    assert scene.team.returned(past).replay().matches
 
 
 # Whatever a writer's limits and the meaning of names rest on: every table is tried, so that none can be forgotten.
@@ -212,7 +212,7 @@ def held_view() -> tuple[Scene, Any]:
     scene.covered()
     scene.depart()
     scene.come_back().expose()
-    held = scene.team.subscribe(scene.ann())
+    held = scene.ann().subscribe()
     assert held.wait(0) == ()
     return scene, held
 
@@ -279,7 +279,7 @@ def test_evidence_that_leads_to_another_event_is_refused() -> None:
     ((*_, epoch),) = rows_of(scene, "filed", "digest = ?", one)
     ((*_, wrong),) = rows_of(scene, "filed", "digest = ?", other)
     scene.sql("UPDATE filed SET epoch = ? WHERE digest = ?", wrong, one)
-    for read in (scene.team.log.evidence, scene.team.log.sighting):
+    for read in (scene.team._desk.log.evidence, scene.team._desk.log.sighting):
         with pytest.raises(TamperedError, match="filed under another's epoch"):
             read(one)
     with pytest.raises(TamperedError, match="filed under another's epoch"):
@@ -293,9 +293,9 @@ def test_the_page_of_a_slot_that_does_not_see_a_task_is_refused() -> None:
     scene.fact("a", slot="hotel", task="trip")
     scene.fact("b", slot="hotel", task="fair")
     with hidden(scene, "slot_item", "task = 'fair'"), pytest.raises(TamperedError, match="the slots"):
-        slot_values(scene.team.log, "hotel", now=scene.now)
+        slot_values(scene.team._desk.log, "hotel", now=scene.now)
     with pytest.raises(UnknownError, match="is used on fair, trip"):
-        slot_values(scene.team.log, "hotel", now=scene.now)
+        slot_values(scene.team._desk.log, "hotel", now=scene.now)
 
 
 def test_a_memory_that_was_not_given_back_stays_so_if_another_decision_is_filed() -> None:

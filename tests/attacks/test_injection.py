@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import pytest
 
-from readmit import Workspace
+from readmit import Pair, Workspace
 from readmit.models.fence import visible_text
 from readmit.models.protocols import Failure
 from readmit.models.stages import answer, extract, imply, plan, scan
 from readmit.models.stages.verify import PairCase, Verifier
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
-from readmit.records.verdicts import Answer, Pair, Ruling, Verdict, ruling
+from readmit.records.verdicts import Answer, Ruling, Verdict, ruling
 from tests.models.scripted import Scripted
 from tests.models.stages.said import NEW, OLD, STAGES, case
 from tests.models.stages.said import judged as score
@@ -127,11 +127,11 @@ def read_by(text: str) -> dict[str, Callable[[Model], object]]:
     turns = (extract.Turn(text, "Hello."), extract.Turn("user", text))
     later = (scan.Later(evidence="0" * 64, text=text), scan.Later(evidence="1" * 64, text=NEW))
     return {
-        "extract": lambda model: extract.extract(model, [extract.ExtractFrom(key="e", turns=turns)]),
-        "premises": lambda model: imply.premises(model, [text]),
-        "implied": lambda model: imply.implied(model, [text]),
-        "scan": lambda model: scan.scan(model, [scan.TargetLook(item="m", text=text, later=later)]),
-        "plan": lambda model: plan.plan(model, [plan.Task(text=text, role=text)]),
+        "extract": lambda model: extract.extract_claims(model, [extract.ExtractFrom(key="e", turns=turns)]),
+        "premises": lambda model: imply.write_lines(model, imply.PREMISES, [text]),
+        "implied": lambda model: imply.write_lines(model, imply.IMPLIED, [text]),
+        "scan": lambda model: scan.scan(model, [[scan.TargetLook(item="m", text=text, later=later)]]),
+        "plan": lambda model: plan.plan_tasks(model, [plan.Task(text=text, role=text)]),
         "answer": lambda model: answer.opine(model, [answer.Question(text="?", choices=(text, "b"), context=text)]),
     }
 
@@ -212,7 +212,7 @@ def returned(judge: Answer | None) -> tuple[set[str], dict[str, tuple[Reason, ..
         judged(team, "confirmed", later, Answer.INVALIDATES)
         if judge is not None:
             for name in ("sound", "revoked", "replaced", "confirmed", "disputed", "expired", "unproven", "resting"):
-                team.suspect(name, later, by="A3")
+                team.judge(Pair(item=name, evidence=later), by="A3")
                 judged(team, name, later, judge)
         came = agent.come_back()
         view = came.decision.view
@@ -223,7 +223,7 @@ def returned(judge: Answer | None) -> tuple[set[str], dict[str, tuple[Reason, ..
 def judged(team: Workspace, item: str, evidence: str, said: Answer) -> None:
     """A verdict as the real verifier makes it of a model that says so."""
     obeyed = {Answer.INVALIDATES: score(1.0), Answer.COMPATIBLE: score(0.0), Answer.UNSURE: score(1.0, item_quote="")}
-    asked = case(pair=Pair(item=item, evidence=evidence), item_text=team.log.item(item).text, use="")
+    asked = case(pair=Pair(item=item, evidence=evidence), item_text=team._desk.log.item(item).text, use="")
     (verdict,) = Verifier(model=Scripted(obeyed[said])).verify([asked])
     assert isinstance(verdict, Verdict)
     team.judge(verdict, by="A3")

@@ -34,7 +34,7 @@ def away() -> Scene:
 
 def forge(scene: Scene, item: str) -> None:
     """Another text stands in an item's row, with the digest that fits it."""
-    log: Any = scene.team.log
+    log: Any = scene.team._desk.log
     body = canonical(log.item(item)).replace(f"the text of {item}".encode(), b"pay to account 666")
     scene.sql("UPDATE event SET body = ?, digest = ? WHERE id = ?", body, digest_of(body), f"item:{item}")
 
@@ -59,18 +59,28 @@ def test_a_process_that_has_not_proven_the_altered_row_blocks(tmp_path: Path) ->
         assert fresh.agent("ann", role="planner", task="trip").come_back().reasons == (Reason.LOG_ALTERED,)
 
 
-@pytest.mark.parametrize("table", ["audience", "slot_item"])
-def test_a_new_row_that_is_hidden_blocks(table: str) -> None:
+@pytest.mark.parametrize(("table", "item"), [("audience", "g1"), ("slot_item", "@bob/g0")])
+def test_a_new_row_that_is_hidden_blocks(table: str, item: str) -> None:
+    scene = away()
+    # Of the first statement about the slot, the reader knows through the slot alone.
+    scene.fact("@bob/g0", slot="pool", principals=["cal"])
+    scene.fact("g1", slot="pool", sources=[scene.news()])
+    scene.sql(f"DELETE FROM {table} WHERE epoch = (SELECT epoch FROM name WHERE id = ?)", f"item:{item}")  # noqa: S608
+    assert scene.ann().come_back().reasons == (Reason.LOG_ALTERED,)
+
+
+def test_a_hidden_row_of_a_slot_whose_items_are_all_proven_otherwise_changes_nothing() -> None:
     scene = away()
     scene.fact("g1", slot="gate", sources=[scene.news()])
-    scene.sql(f"DELETE FROM {table} WHERE epoch = (SELECT epoch FROM name WHERE id = 'item:g1')")  # noqa: S608
-    assert scene.ann().come_back().reasons == (Reason.LOG_ALTERED,)
+    scene.sql("DELETE FROM slot_item")
+    assert scene.come_back().items == ("o", "h")
+    assert scene.reasons("g") == (Reason.SLOT_UPDATED,)
 
 
 def test_a_revocation_that_is_hidden_blocks() -> None:
     scene = away()
     scene.team.revoke("h", by="bob")
-    last = scene.team.log.head
+    last = scene.team._desk.log.head
     scene.sql("DELETE FROM audience WHERE epoch = ?", last)
     assert scene.ann().come_back().reasons == (Reason.LOG_ALTERED,)
 
@@ -96,7 +106,7 @@ def test_what_was_read_in_a_batch_that_is_undone_is_forgotten() -> None:
     identity = scene.ann().identity
 
     def seen() -> list[str]:
-        return [event.name for event in scene.team.log.sight(identity, until=10**6).events]
+        return [event.name for event in scene.team._desk.log.sight(identity, until=10**6).events]
 
     def undone() -> None:
         with scene.team.batch():
@@ -128,7 +138,7 @@ def test_a_later_return_reads_only_what_is_new(tmp_path: Path) -> None:
 
 def test_what_is_kept_is_bounded() -> None:
     scene = away()
-    log: Any = scene.team.log
+    log: Any = scene.team._desk.log
     rows = log._rows
     kept = KeptLists(rows, most=1)
     with log.reading():

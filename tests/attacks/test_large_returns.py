@@ -60,7 +60,7 @@ def written(case: Case, count: int) -> int:
     returned = scene.come_back()
     last = scene.disposition(f"i{count - 1}")
     assert case.reason in last.reasons
-    return sum(len(row.body) for row in scene.team.log.audit.rows() if row.return_id == returned.id)
+    return sum(len(row.body) for row in scene.team._desk.log.audit.rows() if row.return_id == returned.id)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -102,7 +102,7 @@ def test_nothing_behind_the_dashes_is_an_option(what: str, name: str) -> None:
 def test_an_error_that_prints_a_command_names_the_writer_in_it(name: str) -> None:
     scene = Scene()
     key = LocalSigner.generated()[0]
-    scene.team.as_owner(signer=key).writers.enrol("owner", key.public)
+    scene.team.as_owner(signer=key).admin.writers.enrol("owner", key.public)
     with pytest.raises(NotAllowedError, match="is not enrolled for") as refused:
         scene.team.principal(name, signer=LocalSigner.generated()[0]).observe("Sunrise confirms.")
     words = shlex.split(str(refused.value).split("`")[1])

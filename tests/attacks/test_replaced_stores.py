@@ -46,7 +46,7 @@ def made(place: Path | str, text: str, keys: Path | None = None) -> str:
         team.oblige("Know where we sleep.", id="o", required=["bed"], by="bob")
         team.record(text, id="h", by="bob", supports=["bed"], sources=[team.observe(text, by="bob")])
         team.agent("ann", **WHO).depart()
-        return team.log.store_id
+        return team._desk.log.store_id
 
 
 def admitted(place: Path | str) -> str:
@@ -199,7 +199,7 @@ def test_without_the_folder_of_keys_a_store_is_new_here_and_has_no_key(place: Pa
     made(place, "The hotel is booked.")
     shutil.rmtree(keys)
     with Workspace.open(place) as team:
-        assert [event.by for event in team.log.tail()][-1] == "ann"
+        assert [event.by for event in team._desk.log.tail()][-1] == "ann"
         with pytest.raises(SealError, match=r"no private key in .*restore it from a backup, set READMIT_KEYS"):
             team.observe("It goes on.", by="bob")
 
@@ -211,7 +211,7 @@ def test_two_stores_of_one_name_share_a_witness(tmp_path: Path, place: Path | st
             made(one, f"The hotel of {Path(str(one)).name.partition('?')[0]} is booked.")
         teams = [stack.enter_context(Workspace.open(one)) for one in stores]
         trust = tmp_path / "logs.txt"
-        vkeys = [verifier_key(team.log, team.signer().public) for team in teams]
+        vkeys = [verifier_key(team._desk.log, team._desk.keys.signer().public) for team in teams]
         trust.write_text("".join(f"{key.vkey}\n" for key in vkeys), encoding="ascii")
         assert [team.name for team in teams] == ["default", "default"]
         assert len({key.name for key in vkeys}) == 2
@@ -219,7 +219,7 @@ def test_two_stores_of_one_name_share_a_witness(tmp_path: Path, place: Path | st
         for turn in range(2):
             for team in teams:
                 team.observe(f"Turn {turn}.", by="bob")
-                witnessed_head(team.log, witness.url, keys=[witness.key])
+                witnessed_head(team._desk.log, witness.url, keys=[witness.key])
 
 
 def test_a_rollback_of_everything_on_the_machine_is_refused_by_the_witness(tmp_path: Path, keys: Path) -> None:
@@ -228,14 +228,16 @@ def test_a_rollback_of_everything_on_the_machine_is_refused_by_the_witness(tmp_p
     shutil.copytree(keys, tmp_path / "older keys")
     shutil.copy(file, tmp_path / "older.db")
     with Workspace.open(file) as team, ExitStack() as stack:
-        (tmp_path / "log.txt").write_text(verifier_key(team.log, team.signer().public).vkey, encoding="ascii")
+        (tmp_path / "log.txt").write_text(
+            verifier_key(team._desk.log, team._desk.keys.signer().public).vkey, encoding="ascii"
+        )
         witness = stack.enter_context(running(tmp_path / "witness.db", trust=f"@{tmp_path / 'log.txt'}"))
         team.revoke("h", by="bob", reason="cancelled")
-        witnessed_head(team.log, witness.url)
+        witnessed_head(team._desk.log, witness.url)
         with Workspace.open(tmp_path / "older.db", keys=tmp_path / "older keys") as older:
             assert older.agent("ann", **WHO).come_back().admitted, "nothing on this machine knows better"
             with pytest.raises(AuditError, match="fork: "):
-                witnessed_head(older.log, witness.url)
+                witnessed_head(older._desk.log, witness.url)
 
 
 # The folder itself.

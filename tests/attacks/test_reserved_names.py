@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from readmit import Pair
 from readmit.memory import Memory
 from readmit.records.acts.event import EventKind, Revoke
 from readmit.records.error_types import NotAllowedError, RecordError, ScenarioError
 from readmit.records.policy import Policy
-from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.records.verdicts import Answer, Verdict
 from readmit.scenario.document import read
 from readmit.scenario.play import played
 from readmit.workspace.async_workspace import AsyncWorkspace
-from readmit.workspace.workspace import Workspace
+from readmit.workspace.workspace import Workspace, as_readmit
 from tests.cli.run import run
 from tests.scene import Scene
 
@@ -46,20 +47,20 @@ WAYS: dict[str, Callable[[Scene, str], object]] = {
     "settle": lambda it, by: it.team.settle("o", by=by),
     "dispute": lambda it, by: it.team.dispute(["h"], by=by),
     "resolve": lambda it, by: it.team.resolve("q", by=by),
-    "suspect": lambda it, by: it.team.suspect("h", it.source, by=by),
+    "suspect": lambda it, by: it.team.judge(Pair(item="h", evidence=it.source), by=by),
     "judge": lambda it, by: it.team.judge(
         Verdict(pair=Pair(item="h", evidence=it.source), answer=Answer.UNSURE, confidence=Decimal(1)), by=by
     ),
     "link": lambda it, by: it.team.link("h", "d", by=by),
     "confirm": lambda it, by: it.team.confirm("h", by=by),
-    "overrule": lambda it, by: it.team.overrule("h", grant="restore", by=by, reason="r", expires=timedelta(1)),
-    "govern": lambda it, by: it.team.govern(Policy(overseers=("eve",)), by=by),
-    "append": lambda it, by: it.team.append(EventKind.REVOKE, Revoke(target="h"), by=by),
-    "rotate keys": lambda it, by: it.team.keys.rotate(by=by, now=it.now),
-    "revoke a key": lambda it, by: it.team.keys.revoke(it.team.signer().keyid, by=by, reason="r", now=it.now),
+    "overrule": lambda it, by: it.team.admin.overrule("h", grant="restore", by=by, reason="r", expires=timedelta(1)),
+    "govern": lambda it, by: it.team.admin.govern(Policy(overseers=("eve",)), by=by),
+    "append": lambda it, by: it.team._desk.writer.write(EventKind.REVOKE, Revoke(target="h"), by=by),
+    "rotate keys": lambda it, by: it.team.admin.keys.rotate(by=by),
+    "revoke a key": lambda it, by: it.team.admin.keys.revoke(it.team._desk.keys.signer().keyid, by=by, reason="r"),
     "agent": lambda it, by: it.team.agent(by, role="planner", task="trip"),
     "principal": lambda it, by: it.team.principal(by),
-    "handle of another": lambda it, by: it.team.principal("eve").govern(Policy(), by=by),
+    "handle of another": lambda it, by: it.team.principal("eve").admin.govern(Policy(), by=by),
     "memory": lambda it, by: Memory.open(it.team, "scopedmem").form("x", by=by, sources=["h"]),
     "memory of evidence": lambda it, by: Memory.open(it.team, "scopedmem").observe(it.source, by=by),
     "memory adopted": lambda it, by: Memory.open(it.team, "scopedmem").adopt({}, by=by),
@@ -120,15 +121,15 @@ def test_a_name_that_looks_like_a_reserved_one_is_refused(spelled: str) -> None:
     team = Scene().team
     before = team.epoch
     ways: list[Callable[[], object]] = [
-        lambda: team.govern(Policy(), by=spelled),
+        lambda: team.admin.govern(Policy(), by=spelled),
         lambda: team.observe("x", by=spelled),
         lambda: team.observe_many(["x", "y"], by=spelled),
         lambda: team.agent(spelled, role="planner", task="trip"),
         lambda: team.principal(spelled),
         lambda: Policy(writers=(spelled,)),
         lambda: Policy(overseers=(spelled,)),
-        lambda: team.as_owner().writers.enrol(spelled, bytes(32)),
-        lambda: team.as_owner().reassign(spelled, task="trip", role="planner"),
+        lambda: team.as_owner().admin.writers.enrol(spelled, bytes(32)),
+        lambda: team.as_owner().admin.reassign(spelled, task="trip", role="planner"),
     ]
     for way in ways:
         with pytest.raises(NotAllowedError, match=r"looks like '(owner|readmit)'"):
@@ -163,15 +164,15 @@ def test_nobody_writes_under_a_name_that_looks_like_one_of_the_policy(spelled: s
 @pytest.mark.parametrize("spelled", UNLIKE, ids=ascii)
 def test_a_name_that_only_resembles_one_is_anybodys(spelled: str) -> None:
     scene = Scene()
-    assert scene.team.log.evidence(scene.team.observe("x", by=spelled)).by == spelled
+    assert scene.team._desk.log.evidence(scene.team.observe("x", by=spelled)).by == spelled
 
 
 def test_the_operator_writes_through_a_handle_of_the_owner() -> None:
     team = Scene().team
-    team.as_owner().govern(Policy(max_items=3))
+    team.as_owner().admin.govern(Policy(max_items=3))
     team.as_owner().record("x", id="m")
-    assert team.policy.max_items == 3
-    assert team.log.item("m").by == "owner"
+    assert team.admin.policy.max_items == 3
+    assert team._desk.log.item("m").by == "owner"
     with pytest.raises(NotAllowedError, match="writes as 'owner'; 'bob' needs a handle of its own"):
         team.as_owner().record("y", by="bob")
 
@@ -179,8 +180,8 @@ def test_the_operator_writes_through_a_handle_of_the_owner() -> None:
 def test_a_principals_handle_writes_as_it_without_saying_so() -> None:
     bob = Scene().team.principal("bob")
     evidence = bob.observe_many(["Sunrise confirms."])
-    assert bob.log.item(bob.record("Sunrise is booked", sources=evidence)).by == "bob"
-    assert bob.log.evidence(evidence[0]).by == "bob"
+    assert bob._desk.log.item(bob.record("Sunrise is booked", sources=evidence)).by == "bob"
+    assert bob._desk.log.evidence(evidence[0]).by == "bob"
     with pytest.raises(NotAllowedError, match="that of 'bob'"):
         bob.agent("ann", role="planner", task="trip").depart()
 
@@ -199,15 +200,15 @@ def test_a_loop_refuses_them_too(name: str) -> None:
     async def story() -> None:
         async with AsyncWorkspace.open() as team:
             with pytest.raises(NotAllowedError, match="reserved"):
-                await team.govern(Policy(), by=name)
+                await team.admin.govern(Policy(), by=name)
             with pytest.raises(NotAllowedError, match="reserved"):
                 team.agent(name, role="planner", task="trip")
             with pytest.raises(NotAllowedError, match="reserved"):
                 async with team.batch():
                     await team.observe("x", by=name)
-            await team.as_owner().govern(Policy(max_items=3))
+            await team.as_owner().admin.govern(Policy(max_items=3))
             await team.principal("bob").observe("x")
-            await team.as_readmit().observe("y")
+            await team.run(lambda twin: as_readmit(twin).observe("y"))
 
     asyncio.run(story())
 
@@ -250,7 +251,7 @@ def test_the_operator_says_as_owner_on_the_command_line(tmp_path: Path) -> None:
     run("revoke", "h", "--as-owner", "--db", db)
     run("keys", "rotate", "--db", db)
     with Workspace.open(db) as team:
-        assert [event.by for event in team.log.tail()] == ["owner"] * team.epoch
+        assert [event.by for event in team._desk.log.tail()] == ["owner"] * team.epoch
     both = run("observe", "x", "--by", "bob", "--as-owner", "--db", db, status=2)
     assert "give either --by or --as-owner" in both.stderr
     assert "--by" in run("observe", "x", "--db", db, status=2).stderr

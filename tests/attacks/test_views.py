@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit import Reason, Return, Workspace
+from readmit import Pair, Reason, Return, Workspace
 from readmit.diagnosis.verification.audit_check import audit
 from readmit.records.canonical import canonical, decode
 from readmit.records.decisions import Envelope
@@ -49,14 +49,14 @@ def attempt(scene: Scene, **asked: Any) -> tuple[Reason, ...]:
     asker = Asker(
         asked.get("identity", outcome.request.identity),
         asked.get("instance", outcome.request.instance),
-        scene.team.policy,
+        scene.team.admin.policy,
         scene.now,
     )
-    before = scene.team.log.audit.last
+    before = scene.team._desk.log.audit.last
     try:
-        expose(scene.team.log, outcome.id, lambda: asker)
+        expose(scene.team._desk.log, outcome.id, lambda: asker)
     except ExposureError as error:
-        rows = list(scene.team.log.audit.rows(first=before + 1))
+        rows = list(scene.team._desk.log.audit.rows(first=before + 1))
         assert [row.kind for row in rows] == ["refusal"]
         return error.reasons
     return ()
@@ -99,11 +99,13 @@ REPLAYS = {
     ),
     "another instance": Replayed(lambda _: None, (Reason.BINDING_MISMATCH,), lambda _: {"instance": "another"}),
     "a stricter policy": Replayed(
-        lambda scene: scene.team.as_owner().govern(msgspec.structs.replace(scene.team.policy, max_items=1)),
+        lambda scene: scene.team.as_owner().admin.govern(msgspec.structs.replace(scene.team.admin.policy, max_items=1)),
         (Reason.COVERAGE_LOST,),
     ),
     "a policy of other writers": Replayed(
-        lambda scene: scene.team.as_owner().govern(msgspec.structs.replace(scene.team.policy, writers=("cy",))),
+        lambda scene: scene.team.as_owner().admin.govern(
+            msgspec.structs.replace(scene.team.admin.policy, writers=("cy",))
+        ),
         (Reason.ITEM_NO_LONGER_ELIGIBLE, Reason.COVERAGE_LOST),
     ),
     "an unrelated event": Replayed(lambda scene: scene.fact("aside"), ()),
@@ -146,7 +148,7 @@ def test_a_view_is_unknown_to_a_backup_from_before_it(tmp_path: Path) -> None:
     scene.team.close()
     restore(saved, path)
     with Workspace.open(path, clock=lambda: START) as restored, pytest.raises(TamperedError, match="was rolled back"):
-        restored.expose(outcome.id, identity=outcome.request.identity, secret=outcome.secret)
+        restored._desk.expose(outcome.id, outcome.request.identity, outcome.secret)
 
 
 def test_a_store_rolled_back_under_a_view_refuses_it() -> None:
@@ -157,10 +159,10 @@ def test_a_store_rolled_back_under_a_view_refuses_it() -> None:
 
 
 def replace_stolen_key(scene: Scene) -> None:
-    stolen = scene.team.signer().keyid
-    keys = scene.team.as_owner().keys
-    keys.rotate(now=scene.now)
-    keys.revoke(stolen, reason="stolen", now=scene.now)
+    stolen = scene.team._desk.keys.signer().keyid
+    keys = scene.team.as_owner().admin.keys
+    keys.rotate()
+    keys.revoke(stolen, reason="stolen")
 
 
 # Event between issue and exposure.
@@ -172,14 +174,16 @@ EVENTS: dict[str, Callable[[Scene], object]] = {
     "dispute": lambda scene: scene.team.dispute(["h"], by="bob"),
     "slot": lambda scene: scene.fact("h2", slot="hotel"),
     "premise": lambda scene: scene.team.revoke("p", by="bob"),
-    "suspect": lambda scene: scene.team.suspect("h", scene.news(), by="worker"),
+    "suspect": lambda scene: scene.team.judge(Pair(item="h", evidence=scene.news()), by="worker"),
     "verdict": lambda scene: scene.verdict("h", scene.news()),
     "expiry": lambda scene: scene.wait(timedelta(minutes=10)),
     "settle": lambda scene: scene.team.settle("o", by="bob"),
     "frontier": lambda scene: scene.frontier("f2"),
     "duty": lambda scene: scene.duty("o2", required=("else",)),
     "key": replace_stolen_key,
-    "writers": lambda scene: scene.team.as_owner().govern(msgspec.structs.replace(scene.team.policy, writers=("cy",))),
+    "writers": lambda scene: scene.team.as_owner().admin.govern(
+        msgspec.structs.replace(scene.team.admin.policy, writers=("cy",))
+    ),
 }
 
 
@@ -202,14 +206,14 @@ def test_an_event_between_issue_and_exposure_is_seen(event: str, waiting: bool, 
             scene.wait(timedelta(seconds=-1))
 
     if waiting:
-        original = scene.team.log.atomic
+        original = scene.team._desk.log.atomic
         landing = iter([land])
 
         def atomic(*, short: bool = False) -> Any:
             next(landing, lambda: None)()
             return original(short=short)
 
-        scene.team.log.atomic = atomic  # type: ignore[method-assign]
+        scene.team._desk.log.atomic = atomic  # type: ignore[method-assign]
     else:
         land()
     assert attempt_asking(scene), f"{event} landed before the exposure and the view was handed over"
@@ -272,13 +276,13 @@ def test_a_view_whose_items_were_tampered_with_does_not_open(case: str) -> None:
         "double": (one, two, three, three),
         "other digest": (one, two, msgspec.structs.replace(three, digest="0" * 64)),
     }[case]
-    stored = scene.team.log.audit.decision(outcome.id)
+    stored = scene.team._desk.log.audit.decision(outcome.id)
     assert stored is not None
     genuine = decode(stored.envelope or b"", Envelope, what="envelope")
     view = msgspec.structs.replace(outcome.view, items=items)
     try:
         # Even the workspace's own key does not make such a view: its digest is over the whole set.
-        forged = seal_view(view, scene.team.signer())
+        forged = seal_view(view, scene.team._desk.keys.signer())
     except SealError:
         forged = genuine
         import base64
@@ -296,7 +300,7 @@ def test_the_view_of_one_return_does_not_open_under_another() -> None:
     first = scene.outcome
     assert first is not None
     second = scene.come_back()
-    theirs = scene.team.log.audit.decision(first.id)
+    theirs = scene.team._desk.log.audit.decision(first.id)
     assert theirs is not None
     scene.sql("UPDATE decision SET envelope = ? WHERE return_id = ?", theirs.envelope, second.id)
     assert Reason.BINDING_MISMATCH in attempt(scene)
@@ -309,7 +313,7 @@ def audited() -> Scene:
     scene = issued()
     assert scene.outcome is not None
     scene.outcome.expose()
-    list(scene.team.log.audit.rows())
+    list(scene.team._desk.log.audit.rows())
     return scene
 
 
@@ -319,7 +323,7 @@ def audited() -> Scene:
         "DELETE FROM audit WHERE pos = (SELECT max(pos) FROM audit)",
         "DELETE FROM audit WHERE pos = (SELECT min(pos) FROM audit)",
         "UPDATE audit SET body = CAST(replace(body, 'mandatory', 'covers') AS BLOB)",
-        "UPDATE audit SET item = 'other' WHERE item = 'h'",
+        "UPDATE audit SET item = 'other' WHERE kind = 'candidates'",
         "UPDATE audit SET return_id = 'other'",
         "UPDATE audit SET kind = 'refusal' WHERE kind = 'exposure'",
         "INSERT INTO audit SELECT pos + 1, return_id, kind, item, body FROM audit ORDER BY pos DESC LIMIT 1",
@@ -328,9 +332,9 @@ def audited() -> Scene:
 )
 def test_an_altered_or_shortened_audit_does_not_verify(tampering: str) -> None:
     scene = audited()
-    assert audit(scene.team.log).intact
+    assert audit(scene.team._desk.log).intact
     scene.sql(tampering)
-    assert not audit(scene.team.log).intact
+    assert not audit(scene.team._desk.log).intact
 
 
 @pytest.mark.parametrize("table", ["event", "audit", "commit_record", "decision"])
@@ -358,9 +362,9 @@ def test_the_log_and_the_audit_are_append_only_for_other_programs_too(table: str
 )
 def test_an_altered_log_does_not_verify(tampering: str) -> None:
     scene = issued()
-    assert audit(scene.team.log).intact
+    assert audit(scene.team._desk.log).intact
     scene.sql(tampering)
-    assert not audit(scene.team.log).intact
+    assert not audit(scene.team._desk.log).intact
 
 
 # Keys.
@@ -368,22 +372,22 @@ def test_an_altered_log_does_not_verify(tampering: str) -> None:
 
 def test_a_view_signed_before_a_rotation_opens_until_the_overlap_ends() -> None:
     scene = issued(view_seconds=7200)
-    scene.team.as_owner().keys.rotate(now=scene.now, overlap=HOUR)
+    scene.team.as_owner().admin.keys.rotate(overlap=HOUR)
     scene.wait(HOUR - timedelta(seconds=1))
     saved = scene.outcome
     assert attempt(scene) == ()
     scene.outcome = saved
     late = issued(view_seconds=7200)
-    late.team.as_owner().keys.rotate(now=late.now, overlap=HOUR)
+    late.team.as_owner().admin.keys.rotate(overlap=HOUR)
     late.wait(HOUR)
     assert attempt(late) == (Reason.SIGNATURE_INVALID,)
 
 
 def test_a_stolen_key_opens_nothing_from_its_revocation_on() -> None:
     scene = issued()
-    stolen = scene.team.signer()
-    scene.team.as_owner().keys.rotate(now=scene.now)
-    scene.team.as_owner().keys.revoke(stolen.keyid, reason="stolen", now=scene.now)
+    stolen = scene.team._desk.keys.signer()
+    scene.team.as_owner().admin.keys.rotate()
+    scene.team.as_owner().admin.keys.revoke(stolen.keyid, reason="stolen")
     assert attempt(scene) == (Reason.SIGNATURE_INVALID,)
     # What it signs from now on counts as little, although the content is genuine.
     scene.come_back()
@@ -405,7 +409,7 @@ def test_without_its_keys_a_workspace_blocks_and_says_so(tmp_path: Path) -> None
     shutil.rmtree(keys_of(tmp_path / "team.db"))
     outcome = scene.come_back()
     assert (outcome.kind, outcome.reasons, outcome.view) == ("blocked", (Reason.SIGNER_FAILED,), None)
-    assert [row.kind for row in scene.team.log.audit.rows()] == ["candidate", "candidate", "decision"]
+    assert [row.kind for row in scene.team._desk.log.audit.rows()] == ["candidates", "decision"]
     with pytest.raises(ExposureError, match="signer_failed"):
         outcome.expose()
     # A new process does not quietly make new keys either; rotation is an explicit decision.
@@ -414,7 +418,7 @@ def test_without_its_keys_a_workspace_blocks_and_says_so(tmp_path: Path) -> None
         ann = again.agent("ann", role="planner", task="trip")
         with pytest.raises(SealError, match="readmit keys rotate --lost"):
             ann.come_back()
-        again.as_owner().keys.rotate(now=START, lost=True)
+        again.as_owner().admin.keys.rotate(lost=True)
         assert ann.come_back().expose().items
 
 
@@ -435,10 +439,10 @@ class Down:
 def test_a_signer_that_fails_in_any_way_blocks(error: Exception) -> None:
     scene = Scene(on_incomplete="reset")
     scene.covered()
-    scene.team.signer = lambda: Down(error)  # type: ignore[method-assign]
+    scene.team._desk.keys.signer = lambda: Down(error)  # type: ignore[method-assign]
     outcome = scene.away()
     assert (outcome.kind, outcome.reasons) == ("blocked", (Reason.SIGNER_FAILED,))
-    assert [row.kind for row in scene.team.log.audit.rows()] == ["candidate", "candidate", "decision"]
+    assert [row.kind for row in scene.team._desk.log.audit.rows()] == ["candidates", "decision"]
 
 
 def test_a_return_that_could_not_be_signed_has_every_item_and_its_reason_on_record() -> None:
@@ -450,10 +454,10 @@ def test_a_return_that_could_not_be_signed_has_every_item_and_its_reason_on_reco
     scene.ann().remember("a habit", bound_to="h", id="x")
     scene.depart()
     scene.team.revoke("old", by="bob", reason="wrong")
-    signer = scene.team.signer
-    scene.team.signer = lambda: Down(SealError("down"))  # type: ignore[method-assign]
+    signer = scene.team._desk.keys.signer
+    scene.team._desk.keys.signer = lambda: Down(SealError("down"))  # type: ignore[method-assign]
     failed = scene.come_back()
-    scene.team.signer = signer  # type: ignore[method-assign]
+    scene.team._desk.keys.signer = signer  # type: ignore[method-assign]
     admitted = scene.come_back()
     assert admitted.admitted
     assert [one.item for one in failed.dispositions] == [one.item for one in admitted.dispositions]
@@ -463,5 +467,5 @@ def test_a_return_that_could_not_be_signed_has_every_item_and_its_reason_on_reco
     assert withheld == {one.item for one in admitted.dispositions if one.admitted}
     assert [note.reason for note in failed.decision.experiences] == [Reason.SOURCE_NOT_IN_VIEW]
     assert [note.reason for note in admitted.decision.experiences] == [Reason.SOURCE_IN_VIEW]
-    assert scene.team.dispositions(failed.id) == failed.dispositions
-    assert audit(scene.team.log).intact
+    assert scene.team.returned(failed.id).dispositions == failed.dispositions
+    assert audit(scene.team._desk.log).intact

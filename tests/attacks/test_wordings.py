@@ -137,7 +137,7 @@ def test_no_view_holds_a_bare_claim_and_what_was_held_back_is_counted() -> None:
             trick = liar.trick
             done = inference.converse([Turn("user", trick.text)], by="bob", task="garden")
             assert (len(done.items), done.quoted, sum(done.dropped.values())) in {(1, 1, 0), (0, 0, 1)}, trick.text
-            assert not any(is_bare(team.log.item(name).text, trick) for name in done.items)
+            assert not any(is_bare(team._desk.log.item(name).text, trick) for name in done.items)
         returned = agent.come_back()
         assert returned.admitted
         assert not any(same(item.text, "Account 666 is ours") for item in returned.expose().items)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from readmit import Pair
 from readmit.records.acts.draft import draft
 from readmit.records.acts.event import (
     Checkpoint,
@@ -34,6 +35,7 @@ from readmit.state.authority import authority, domain_of
 from readmit.trust.private_keys import LocalSigner
 from readmit.trust.writer_signatures import Authority
 from readmit.workspace.async_workspace import AsyncWorkspace
+from readmit.workspace.workspace import as_readmit
 from tests.scene import START, Scene
 
 if TYPE_CHECKING:
@@ -61,9 +63,9 @@ class Team(Scene):
         self.keys = {one: key() for one in NAMES}
         self.owner = self.team.as_owner(signer=self.keys["owner"])
         for one in NAMES:
-            self.owner.writers.enrol(one, self.keys[one].public)
+            self.owner.admin.writers.enrol(one, self.keys[one].public)
         if required:
-            self.owner.govern(msgspec.structs.replace(self.team.policy, writers_signed="required"))
+            self.owner.admin.govern(msgspec.structs.replace(self.team.admin.policy, writers_signed="required"))
         self.bob = self.handle("bob")
         self.source = self.bob.observe("Sunrise confirms.")
         self.bob.oblige("Prepare the hotel", id="o", required=["hotel"], critical=["hotel"])
@@ -77,7 +79,7 @@ class Team(Scene):
         self.inject(draft(kind, payload, id=id, by=by, at=self.clock(), **fields))
 
     def inject(self, entry: Draft) -> None:
-        self.team.log.append([entry], now=self.clock())
+        self.team._desk.log.append([entry], now=self.clock())
 
     def come_back(self, role: str = "planner", **fields: Any) -> Return:
         ann = self.handle("ann").agent("ann", role=role, task="trip")
@@ -105,7 +107,7 @@ def test_what_everybody_signed_is_handed_over() -> None:
     back = team.come_back()
     assert back.items == ("o", "h")
     assert back.expose().view.items
-    assert team.team.replay(back.id).matches
+    assert team.team.returned(back.id).replay().matches
 
 
 def test_a_forged_item_takes_no_slot_and_says_why() -> None:
@@ -115,7 +117,7 @@ def test_a_forged_item_takes_no_slot_and_says_why() -> None:
     assert back.items == ("o", "h")
     [found] = [one for one in back.dispositions if one.item == "forged"]
     assert found.reasons == (Reason.WRITER_NOT_SIGNED,)
-    assert team.team.replay(back.id).matches
+    assert team.team.returned(back.id).replay().matches
 
 
 ENDINGS: dict[str, Callable[[Team], tuple[Any, Any]]] = {
@@ -145,7 +147,7 @@ def test_a_forged_overruling_restores_nothing() -> None:
     given = Overrule(target="h", grant="restore", reason="forged", expires=START + timedelta(days=9))
     team.forge(EventKind.OVERRULE, given, by="boss")
     assert team.come_back().kind == "blocked"
-    team.handle("boss").overrule("h", grant="restore", reason="meant", expires=timedelta(1))
+    team.handle("boss").admin.overrule("h", grant="restore", reason="meant", expires=timedelta(1))
     assert team.come_back().items == ("o", "h")
 
 
@@ -160,7 +162,7 @@ def test_forged_evidence_proves_nothing() -> None:
 
 def test_a_forged_duty_is_not_owed() -> None:
     team = Team()
-    duty = msgspec.structs.replace(team.team.log.item("o"), id="forged", required=("never",), critical=("never",))
+    duty = msgspec.structs.replace(team.team._desk.log.item("o"), id="forged", required=("never",), critical=("never",))
     team.forge(EventKind.OPEN, duty)
     back = team.come_back()
     assert back.admitted
@@ -194,9 +196,9 @@ def test_a_forged_departure_is_not_returned_from() -> None:
 @pytest.mark.parametrize("by", ["owner", "boss"])
 def test_a_forged_policy_is_not_in_force(by: str) -> None:
     team = Team()
-    before = team.team.policy
+    before = team.team.admin.policy
     team.forge(EventKind.GOVERN, Policy(overseers=("eve",)), by=by)
-    assert team.team.policy == before
+    assert team.team.admin.policy == before
     with pytest.raises(NotAllowedError, match="'bob' must sign this revoke"):
         team.team.revoke("h", by="bob")
 
@@ -208,8 +210,8 @@ def test_a_forged_enrolment_lets_nobody_in() -> None:
     wanted = WriterKey(principal="bob", key=thief.keyid, change="enrol", public=public_text(thief))
     team.forge(EventKind.WRITER, wanted, by="owner")
     unentitled = draft(EventKind.WRITER, wanted, id="theirs", by="bob", at=START)
-    team.inject(domain_of(team.team.log).sign(unentitled, team.keys["bob"]))
-    assert thief.keyid not in {one.key for one in team.team.writers.enrolled()}
+    team.inject(domain_of(team.team._desk.log).sign(unentitled, team.keys["bob"]))
+    assert thief.keyid not in {one.key for one in team.team.admin.writers.enrolled()}
     with pytest.raises(NotAllowedError, match="not enrolled for 'bob'"):
         team.team.principal("bob", signer=thief).observe("x")
 
@@ -222,31 +224,31 @@ def test_only_the_owner_and_overseers_change_keys() -> None:
     team = Team()
     new = key()
     for change in (
-        lambda: team.bob.writers.enrol("eve", new.public),
-        lambda: team.bob.writers.rotate("bob", new.public),
-        lambda: team.bob.writers.revoke(team.keys["ann"].keyid, reason="x"),
-        lambda: team.team.writers.enrol("eve", new.public, by="bob"),
-        lambda: team.team.writers.enrol("eve", new.public, by="owner"),
+        lambda: team.bob.admin.writers.enrol("eve", new.public),
+        lambda: team.bob.admin.writers.rotate("bob", new.public),
+        lambda: team.bob.admin.writers.revoke(team.keys["ann"].keyid, reason="x"),
+        lambda: team.team.admin.writers.enrol("eve", new.public, by="bob"),
+        lambda: team.team.admin.writers.enrol("eve", new.public, by="owner"),
     ):
         with pytest.raises(NotAllowedError, match=r"may not change the keys of writers|reserved"):
             change()
     with pytest.raises(NotAllowedError, match="'owner' must sign this writer"):
-        team.team.as_owner().writers.enrol("eve", new.public)
-    team.handle("boss").writers.enrol("eve", new.public)
+        team.team.as_owner().admin.writers.enrol("eve", new.public)
+    team.handle("boss").admin.writers.enrol("eve", new.public)
     team.team.principal("eve", signer=new).observe("x")
 
 
 def test_once_the_owner_has_a_key_whoever_governs_signs() -> None:
     team = Team(required=False)
     with pytest.raises(NotAllowedError, match="'owner' must sign this govern: the owner has a key"):
-        team.team.as_owner().govern(Policy())
+        team.team.as_owner().admin.govern(Policy())
     with pytest.raises(NotAllowedError, match="'boss' must sign this govern"):
-        team.team.govern(Policy(), by="boss")
+        team.team.admin.govern(Policy(), by="boss")
     with pytest.raises(NotAllowedError, match="'owner' must sign this key"):
-        team.team.as_owner().keys.rotate(now=START)
-    team.owner.keys.rotate(now=START)
-    team.handle("boss").govern(Policy(max_items=3))
-    assert team.team.policy.max_items == 3
+        team.team.as_owner().admin.keys.rotate()
+    team.owner.admin.keys.rotate()
+    team.handle("boss").admin.govern(Policy(max_items=3))
+    assert team.team.admin.policy.max_items == 3
 
 
 # Moving a signature.
@@ -254,7 +256,7 @@ def test_once_the_owner_has_a_key_whoever_governs_signs() -> None:
 
 def signed_by_bob(team: Team) -> Draft:
     entry = draft(EventKind.REVOKE, Revoke(target="h"), id="away", by="bob", at=START)
-    return domain_of(team.team.log).sign(entry, team.keys["bob"])
+    return domain_of(team.team._desk.log).sign(entry, team.keys["bob"])
 
 
 MOVES: dict[str, Callable[[Draft], Draft]] = {
@@ -289,7 +291,7 @@ def test_a_signature_moved_to_another_event_does_not_count(move: str) -> None:
 def test_a_signature_moved_to_another_workspace_does_not_count(name: str) -> None:
     """Also one of the same name, in which the same keys are enrolled."""
     team, other = Team(), Team(name=name)
-    other.owner.writers.rotate("bob", team.keys["bob"].public)
+    other.owner.admin.writers.rotate("bob", team.keys["bob"].public)
     other.inject(signed_by_bob(team))
     assert other.come_back().items == ("o", "h")
 
@@ -297,7 +299,7 @@ def test_a_signature_moved_to_another_workspace_does_not_count(name: str) -> Non
 def test_a_signature_of_somebody_else_does_not_count() -> None:
     team = Team()
     entry = draft(EventKind.REVOKE, Revoke(target="h"), id="away", by="bob", at=START)
-    team.inject(domain_of(team.team.log).sign(entry, team.keys["ann"]))
+    team.inject(domain_of(team.team._desk.log).sign(entry, team.keys["ann"]))
     assert team.come_back().items == ("o", "h")
     with pytest.raises(NotAllowedError, match="not enrolled for 'bob'"):
         team.team.principal("bob", signer=team.keys["ann"]).revoke("h")
@@ -309,11 +311,11 @@ def test_a_signature_of_somebody_else_does_not_count() -> None:
 def test_a_rotated_key_signs_nothing_new_and_what_it_signed_counts() -> None:
     team = Team()
     old, new = team.keys["bob"], key()
-    team.owner.writers.rotate("bob", new.public)
+    team.owner.admin.writers.rotate("bob", new.public)
     with pytest.raises(NotAllowedError, match="not enrolled for 'bob'"):
         team.bob.observe("x")
     entry = draft(EventKind.REVOKE, Revoke(target="h"), id="late", by="bob", at=START)
-    team.inject(domain_of(team.team.log).sign(entry, old))
+    team.inject(domain_of(team.team._desk.log).sign(entry, old))
     assert team.come_back().items == ("o", "h")
     team.team.principal("bob", signer=new).revoke("h")
     assert team.come_back().kind == "blocked"
@@ -325,18 +327,18 @@ def test_a_stolen_key_counts_only_before_the_theft() -> None:
     team.bob.record("Pay eve", id="bad", slot="paying", sources=[team.source])
     assert Reason.WRITER_NOT_SIGNED not in team.reasons("bad")
     decided = team.come_back()
-    team.owner.writers.revoke(team.keys["bob"].keyid, since=theft, reason="stolen")
+    team.owner.admin.writers.revoke(team.keys["bob"].keyid, since=theft, reason="stolen")
     assert Reason.WRITER_NOT_SIGNED in team.reasons("bad")
     assert team.come_back().items == ("o", "h")
-    assert team.team.replay(decided.id).matches
+    assert team.team.returned(decided.id).replay().matches
     with pytest.raises(ConflictError, match="enrolled before"):
-        team.owner.writers.enrol("bob", team.keys["bob"].public)
+        team.owner.admin.writers.enrol("bob", team.keys["bob"].public)
 
 
 def test_a_view_that_rests_on_a_stolen_key_is_not_exposed() -> None:
     team = Team()
     back = team.come_back()
-    team.owner.writers.revoke(team.keys["bob"].keyid, since=1, reason="stolen")
+    team.owner.admin.writers.revoke(team.keys["bob"].keyid, since=1, reason="stolen")
     with pytest.raises(Exception, match="was not exposed"):
         back.expose()
 
@@ -344,36 +346,39 @@ def test_a_view_that_rests_on_a_stolen_key_is_not_exposed() -> None:
 def test_the_last_key_of_the_owner_cannot_be_revoked() -> None:
     team = Team()
     with pytest.raises(NotAllowedError, match="last key of the owner"):
-        team.owner.writers.revoke(team.keys["owner"].keyid, reason="x")
+        team.owner.admin.writers.revoke(team.keys["owner"].keyid, reason="x")
     new = key()
-    team.owner.writers.rotate("owner", new.public)
-    team.team.as_owner(signer=new).govern(team.team.policy, id="again")
+    team.owner.admin.writers.rotate("owner", new.public)
+    team.team.as_owner(signer=new).admin.govern(team.team.admin.policy, id="again")
     with pytest.raises(NotAllowedError, match="not enrolled for 'owner'"):
-        team.owner.govern(team.team.policy, id="third")
+        team.owner.admin.govern(team.team.admin.policy, id="third")
 
 
 def test_the_owner_shows_that_it_holds_its_first_key() -> None:
     team, mine, other = Scene().team, key(), key()
     for handle in (team.as_owner(), team.as_owner(signer=other)):
         with pytest.raises(NotAllowedError, match="enrols its first key with that key"):
-            handle.writers.enrol("owner", mine.public)
-    team.as_owner(signer=mine).writers.enrol("owner", mine.public)
+            handle.admin.writers.enrol("owner", mine.public)
+    team.as_owner(signer=mine).admin.writers.enrol("owner", mine.public)
 
 
 def test_signatures_are_not_required_before_the_owner_has_a_key() -> None:
     team = Scene().team
     with pytest.raises(RecordError, match="writers_signed: before signatures are required, the owner needs a key"):
-        team.as_owner().govern(Policy(writers_signed="required"))
+        team.as_owner().admin.govern(Policy(writers_signed="required"))
 
 
 def test_wrong_keys_are_refused_by_name() -> None:
     team = Team()
     for change, said in (
-        (lambda: team.owner.writers.enrol("bob", b"x"), "public: not a public key"),
-        (lambda: team.owner.writers.enrol("readmit", key().public), "readmit itself"),
-        (lambda: team.owner.writers.revoke("f" * 64, reason="x"), "no key"),
-        (lambda: team.owner.writers.revoke(team.keys["bob"].keyid, since=10**6, reason="x"), "since: give an epoch"),
-        (lambda: team.owner.writers.enrol("eve", team.keys["bob"].public), "enrolled before"),
+        (lambda: team.owner.admin.writers.enrol("bob", b"x"), "public: not a public key"),
+        (lambda: team.owner.admin.writers.enrol("readmit", key().public), "readmit itself"),
+        (lambda: team.owner.admin.writers.revoke("f" * 64, reason="x"), "no key"),
+        (
+            lambda: team.owner.admin.writers.revoke(team.keys["bob"].keyid, since=10**6, reason="x"),
+            "since: give an epoch",
+        ),
+        (lambda: team.owner.admin.writers.enrol("eve", team.keys["bob"].public), "enrolled before"),
     ):
         with pytest.raises((SealError, NotAllowedError, RecordError, ConflictError), match=said):
             change()
@@ -389,7 +394,7 @@ UNSIGNED: dict[str, Callable[[Workspace], object]] = {
     "revoke": lambda team: team.revoke("h", by="bob"),
     "depart": lambda team: team.agent("ann", role="planner", task="trip").depart(),
     "the owner": lambda team: team.as_owner().record("x"),
-    "an item by readmit": lambda team: team.as_readmit().record("x"),
+    "an item by readmit": lambda team: as_readmit(team).record("x"),
 }
 
 
@@ -422,7 +427,7 @@ def test_a_batch_sees_its_own_change_of_keys() -> None:
     new = key()
     with team.team.batch():
         team.bob.observe("x")
-        team.owner.writers.rotate("bob", new.public)
+        team.owner.admin.writers.rotate("bob", new.public)
         with pytest.raises(NotAllowedError, match="not enrolled for 'bob'"):
             team.bob.observe("y")
         team.team.principal("bob", signer=new).observe("z")
@@ -431,7 +436,7 @@ def test_a_batch_sees_its_own_change_of_keys() -> None:
 def test_what_readmit_found_needs_no_signature() -> None:
     team = Team()
     news = team.bob.observe("The hotel has closed.")
-    team.team.as_readmit().suspect("h", news)
+    as_readmit(team.team).judge(Pair(item="h", evidence=news))
     assert Reason.SUSPECTED in team.reasons("h")
 
 
@@ -448,7 +453,7 @@ def test_what_was_written_before_signatures_were_required_still_counts() -> None
     team.team.record("Riverside is booked", id="old", slot="other", sources=[team.source], by="bob")
     team.team.record("It is quiet", id="gone", slot="third", sources=[team.source], by="bob")
     team.team.revoke("gone", by="bob")
-    team.owner.govern(msgspec.structs.replace(team.team.policy, writers_signed="required"))
+    team.owner.admin.govern(msgspec.structs.replace(team.team.admin.policy, writers_signed="required"))
     assert Reason.WRITER_NOT_SIGNED not in team.reasons("old")
     assert Reason.REVOKED in team.reasons("gone")
 
@@ -456,7 +461,7 @@ def test_what_was_written_before_signatures_were_required_still_counts() -> None
 def test_what_was_forged_while_signatures_were_required_never_counts() -> None:
     team = Team()
     team.forge(EventKind.RECORD, fact(team, slot="other"))
-    team.owner.govern(msgspec.structs.replace(team.team.policy, writers_signed="optional"))
+    team.owner.admin.govern(msgspec.structs.replace(team.team.admin.policy, writers_signed="optional"))
     assert team.reasons("forged") == (Reason.WRITER_NOT_SIGNED,)
     team.team.record("x", id="new", slot="third", sources=[team.source], by="bob")
     assert Reason.WRITER_NOT_SIGNED not in team.reasons("new")
@@ -464,26 +469,26 @@ def test_what_was_forged_while_signatures_were_required_never_counts() -> None:
 
 def test_a_malformed_key_on_the_log_closes_nothing() -> None:
     team = Team(required=False)
-    found = authority(team.team.log)
+    found = authority(team.team._desk.log)
     assert isinstance(found, Authority)
     broken = WriterKey(principal="bob", key="0" * 64, change="enrol", public="not base64")
     entry = draft(EventKind.WRITER, broken, id="broken", by="owner", at=START)
-    team.inject(domain_of(team.team.log).sign(entry, team.keys["owner"]))
-    again = authority(team.team.log)
+    team.inject(domain_of(team.team._desk.log).sign(entry, team.keys["owner"]))
+    again = authority(team.team._desk.log)
     assert again is not None
     assert again.keys == found.keys
 
 
 def test_what_waited_for_an_overseer_keeps_its_writers_signature() -> None:
     team = Team()
-    team.owner.govern(msgspec.structs.replace(team.team.policy, invalidations_per_writer=0))
+    team.owner.admin.govern(msgspec.structs.replace(team.team.admin.policy, invalidations_per_writer=0))
     with pytest.raises(RateError, match="waits as"):
         team.bob.revoke("h")
     assert team.come_back().items == ("o", "h")
-    [waiting] = team.team.waiting()
+    [waiting] = team.team.admin.waiting()
     with pytest.raises(NotAllowedError, match="'boss' must sign this approve"):
-        team.team.approve(waiting.name, by="boss")
-    team.handle("boss").approve(waiting.name)
+        team.team.admin.approve(waiting.name, by="boss")
+    team.handle("boss").admin.approve(waiting.name)
     assert team.come_back().kind == "blocked"
 
 
@@ -493,7 +498,7 @@ def test_forged_events_that_wait_cannot_be_approved() -> None:
     held = HeldBack(kind="revoke", id=made.id, by="bob", at=START, body=made.body.decode())
     team.forge(EventKind.WAIT, Wait(events=(held,), limit="x"), id="w")
     with pytest.raises(NotAllowedError, match="'bob' must sign this revoke"):
-        team.handle("boss").approve("w")
+        team.handle("boss").admin.approve("w")
     assert team.come_back().items == ("o", "h")
 
 
@@ -503,9 +508,9 @@ def test_a_loop_signs_too() -> None:
     async def story() -> None:
         async with AsyncWorkspace.open() as team:
             as_owner = team.as_owner(signer=owner)
-            await as_owner.run(lambda twin: twin.writers.enrol("owner", owner.public))
-            await as_owner.run(lambda twin: twin.writers.enrol("bob", bob.public))
-            await as_owner.govern(Policy(writers_signed="required"))
+            await as_owner.run(lambda twin: twin.admin.writers.enrol("owner", owner.public))
+            await as_owner.run(lambda twin: twin.admin.writers.enrol("bob", bob.public))
+            await as_owner.admin.govern(Policy(writers_signed="required"))
             with pytest.raises(NotAllowedError, match="must sign this"):
                 await team.observe("x", by="bob")
             async with team.batch():
@@ -544,7 +549,7 @@ def test_readmit_departs_for_an_agent_that_has_to_sign() -> None:
         team.ann().present(lease=60)
     ann.present(lease=60)
     team.wait(MINUTE)
-    (departed,) = team.team.sweep(trust_clock=True).departed
+    (departed,) = team.team.admin.sweep(trust_clock=True).departed
     assert ann.departed().id == departed.id
     assert ann.come_back().kind == "admitted"
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import Bundle, Reason, Return, Workspace
+from readmit import Bundle, Pair, Reason, Return, Workspace
 from readmit.records.acts.event import EventKind
 from readmit.records.error_types import NotAllowedError, QuarantineError, RateError, ReadmitError
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Fact, Receipt, Scope
-from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.records.verdicts import Answer, Verdict
 from readmit.workspace.agent import Agent
+from readmit.workspace.workspace import as_readmit
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def test_nobody_writes_in_another_name() -> None:
         (EventKind.REMEMBER, Experience(id="@ann/x", owner="ann", text=TRIGGER, bound_to="h"), "@ann/x"),
     ):
         with pytest.raises(NotAllowedError, match=r"in the name of|for the writer that it names"):
-            scene.team.append(kind, payload, by="eve", id=name)
+            scene.team._desk.writer.write(kind, payload, by="eve", id=name)
     assert scene.team.epoch == before
 
 
@@ -108,7 +109,7 @@ def test_an_item_cannot_be_written_again_under_another_event_id() -> None:
     scene.team.revoke("h", by="bob")
     again = Fact(id="h", text="as good as new", by="bob", scope=Scope(workspace="default"))
     with pytest.raises(ReadmitError, match="give both the same"):
-        scene.team.append(EventKind.RECORD, again, by="bob", id="other")
+        scene.team._desk.writer.write(EventKind.RECORD, again, by="bob", id="other")
 
 
 def test_what_the_cycle_writes_nobody_else_writes() -> None:
@@ -124,7 +125,7 @@ def test_what_the_cycle_writes_nobody_else_writes() -> None:
         (EventKind.KEY, KeyChange(key="0" * 64, change="trust")),
     ):
         with pytest.raises(NotAllowedError, match="written by readmit itself"):
-            scene.team.append(kind, payload, by="eve", id=outcome.id)
+            scene.team._desk.writer.write(kind, payload, by="eve", id=outcome.id)
     outcome.expose()
 
 
@@ -245,7 +246,7 @@ def test_a_fooled_verifier_cannot_confirm_what_code_does_not_find(text: str, sai
     scene.verdict("h", scene.news(text), **said)
     scene.come_back()
     assert scene.reasons("h") == (Reason.SUSPECTED,)
-    scene.team.overrule("h", grant="restore", by="boss", reason="read the message", expires=HOUR)
+    scene.team.admin.overrule("h", grant="restore", by="boss", reason="read the message", expires=HOUR)
     assert scene.come_back().admitted
 
 
@@ -283,7 +284,7 @@ def test_one_writer_cannot_retire_everything() -> None:
     assert {one.causes[0].by for one in revoked} == {"eve"}, "the audit names who"
     # Others are not held back by it, and it can be undone.
     scene.team.revoke("m199", by="bob")
-    scene.team.overrule("m0", grant="restore", by="boss", reason="eve ran wild", expires=HOUR)
+    scene.team.admin.overrule("m0", grant="restore", by="boss", reason="eve ran wild", expires=HOUR)
     scene.come_back()
     assert scene.reasons("m0") == (Reason.NOT_NEEDED,)
     assert [cause.by for cause in scene.disposition("m0").overruled] == ["eve"]
@@ -315,7 +316,7 @@ def test_one_writer_cannot_suspect_everything() -> None:
     for number in range(60):
         try:
             if number % 2:
-                scene.team.suspect(f"m{number}", news, by="eve")
+                scene.team.judge(Pair(item=f"m{number}", evidence=news), by="eve")
             else:
                 said = Verdict(pair=Pair(item=f"m{number}", evidence=news), answer=Answer.UNSURE, confidence=Decimal(1))
                 scene.team.judge(said, by="eve")
@@ -325,15 +326,15 @@ def test_one_writer_cannot_suspect_everything() -> None:
     with pytest.raises(RateError, match="invalidations_per_writer"):
         scene.team.revoke("m59", by="eve")
     with pytest.raises(RateError):
-        scene.team.suspect("h", news, by="eve")
+        scene.team.judge(Pair(item="h", evidence=news), by="eve")
     assert scene.come_back().admitted, "what the limit kept eve from is not taken away"
     out = [one for one in scene.outcome.dispositions if Reason.SUSPECTED in one.reasons]  # type: ignore[union-attr]
     assert len(out) == 30
     assert {one.causes[0].by for one in out} == {"eve"}, "the audit names who"
     # Others are not held back by it, and it can be undone.
-    scene.team.suspect("h", news, by="bob")
+    scene.team.judge(Pair(item="h", evidence=news), by="bob")
     assert not scene.come_back().admitted
-    scene.team.overrule("h", grant="restore", by="boss", reason="looked into it", expires=HOUR)
+    scene.team.admin.overrule("h", grant="restore", by="boss", reason="looked into it", expires=HOUR)
     assert scene.come_back().admitted
 
 
@@ -343,12 +344,12 @@ def test_what_readmit_itself_suspects_is_under_no_writers_limit() -> None:
     news = scene.news()
     for number in range(5):
         scene.fact(f"m{number}")
-        scene.team.as_readmit().suspect(f"m{number}", news)
+        as_readmit(scene.team).judge(Pair(item=f"m{number}", evidence=news))
     scene.depart()
     scene.come_back()
     assert all(scene.reasons(f"m{number}") == (Reason.SUSPECTED,) for number in range(5))
     with pytest.raises(NotAllowedError, match="writers"):
-        scene.team.as_readmit().revoke("m0")
+        as_readmit(scene.team).revoke("m0")
 
 
 @pytest.mark.parametrize("kind", ["supersede", "revoke", "close", "settle", "dispute", "resolve", "suspect", "judge"])
@@ -365,7 +366,7 @@ def test_an_agent_that_may_not_write_may_not_take_away_either(kind: str) -> None
         "settle": lambda: team.settle("o", by="eve"),
         "dispute": lambda: team.dispute(["h"], by="eve"),
         "resolve": lambda: team.resolve(quarrel, keep=["h"], by="eve"),
-        "suspect": lambda: team.suspect("h", scene.source, by="eve"),
+        "suspect": lambda: team.judge(Pair(item="h", evidence=scene.source), by="eve"),
         "judge": lambda: team.judge(
             Verdict(pair=Pair(item="h", evidence=scene.source), answer=Answer.COMPATIBLE, confidence=Decimal(1)),
             by="eve",

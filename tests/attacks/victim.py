@@ -115,13 +115,13 @@ def build(folder: Path) -> Victim:
         memory.form("We sleep at the Sunrise.", by="bob", sources=["h0"])
         memory.form("The train leaves at nine.", by="bob", sources=["t0"])
         memory.form("The train at nine has our seat.", by="bob", evidence=[other])
-        team.log.derived.write("premises", "model/1", {DERIVED: b'["Sunrise is open."]'})
+        team._desk.log.derived.write("premises", "model/1", {DERIVED: b'["Sunrise is open."]'})
         ann, cal, dee = (team.agent(name, role="planner", task="trip") for name in ("ann", "cal", "dee"))
         ann.remember("Ask for a late check-in.", bound_to="h0", id="x0")
         for one in (ann, cal, dee):
             one.depart(id=f"left-{one.identity.principal}")
         clock.now += timedelta(hours=1)
-        team.as_owner().keys.rotate(now=clock.now)
+        team.as_owner().admin.keys.rotate()
         change = team.observe("Sunrise cancels; Riverside confirms.", by="bob", id="e3")
         team.record("Riverside is booked.", id="h1", by="bob", slot="hotel", supports=["bed"], sources=[change])
         team.record("Riverside has a pool.", id="p0", by="bob", supports=["pool"], sources=[change])
@@ -136,7 +136,7 @@ def build(folder: Path) -> Victim:
         back.acknowledge()
         ann.depart(id="left-again")
         clock.now += timedelta(hours=1)
-        team.as_owner().govern(msgspec.structs.replace(rules, overseers=("boss", "cat")))
+        team.as_owner().admin.govern(msgspec.structs.replace(rules, overseers=("boss", "cat")))
         team.revoke("s0", by="bob", reason="the seat is taken")
         read = dee.come_back(id="return-dee")
         read.expose()
@@ -183,7 +183,7 @@ def search(victim: Victim) -> str:
 def prepare(victim: Victim) -> str:
     """A text that a model derived is read again."""
     with victim.open() as team:
-        return "\n".join(map(bytes.decode, team.log.derived.read("premises", "model/1", [DERIVED]).values()))
+        return "\n".join(map(bytes.decode, team._desk.log.derived.read("premises", "model/1", [DERIVED]).values()))
 
 
 def _returned(team: Workspace) -> Return:
@@ -197,14 +197,14 @@ def expose(victim: Victim) -> str:
     """Cal asks for the view that was issued."""
     with victim.open() as team:
         name, identity, secret = victim.issued
-        return team.expose(name, identity=identity, secret=secret).markdown()
+        return team._desk.expose(name, identity, secret).markdown()
 
 
 def expose_again(victim: Victim) -> str:
     """Dee asks for her view again, although she has gone on."""
     with victim.open() as team:
         name, identity, secret = victim.consumed
-        return team.expose(name, identity=identity, secret=secret).markdown()
+        return team._desk.expose(name, identity, secret).markdown()
 
 
 def replay(victim: Victim) -> str:
@@ -212,17 +212,17 @@ def replay(victim: Victim) -> str:
     said = []
     with victim.open() as team:
         for name in ("return-dee", "return-ann", "return-cal"):
-            again = team.replay(name)
+            again = team.returned(name).replay()
             if not again.matches:
                 raise BlockedError(f"the replay of {name} differs: {again}")
-            said.append(canonical(team.decision(name)).decode())
+            said.append(canonical(team.returned(name).decision).decode())
     return "\n".join(said)
 
 
 def verify(victim: Victim) -> str:
     """An operator checks everything."""
     with victim.open() as team:
-        log = team.log
+        log = team._desk.log
         # Building every index anew takes longer, and is only needed for what the rest does not find.
         if problems := audit(log).problems or audit(log, full=True).problems:
             raise BlockedError("; ".join(problems))

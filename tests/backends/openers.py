@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def open_scopedmem(team: Workspace, folder: Path) -> ScopedMem:
-    return ScopedMem(team.log.memories, team.name, store=folder.name)
+    return ScopedMem(team._desk.log.memories, team.name, store=folder.name)
 
 
 def open_scopedmem_with_embedder(team: Workspace, folder: Path) -> ScopedMem:
-    return ScopedMem(team.log.memories, team.name, store=folder.name, embedder=Lexical())
+    return ScopedMem(team._desk.log.memories, team.name, store=folder.name, embedder=Lexical())
 
 
 def open_mem0(team: Workspace, folder: Path) -> Mem0:

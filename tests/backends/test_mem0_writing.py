@@ -212,7 +212,7 @@ class TestTwoAdapters:
         memory = opened()
         journey.walker.depart()
         handle = memory.returned(journey.walker.come_back().expose())
-        ledger, failed = journey.team.log.sources, []
+        ledger, failed = journey.team._desk.log.sources, []
         assert ledger.take(memory.backend.name)
 
         def remember() -> None:

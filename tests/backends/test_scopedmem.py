@@ -33,7 +33,7 @@ def team(place: Path | str) -> Iterator[Workspace]:
 
 @pytest.fixture
 def store(team: Workspace) -> ScopedMem:
-    return ScopedMem(team.log.memories, team.name)
+    return ScopedMem(team._desk.log.memories, team.name)
 
 
 def keep(store: ScopedMem, text: str, owner: str = "") -> str:
@@ -104,14 +104,14 @@ def test_scores_do_not_depend_on_another_workspace(team: Workspace, store: Scope
     keep(store, "A common gull.")
     before = [(hit.id, hit.score) for hit in store.search("heron gull", limit=5)]
     with Workspace.open(place, name="neighbor") as neighbor:
-        other = ScopedMem(neighbor.log.memories, neighbor.name)
+        other = ScopedMem(neighbor._desk.log.memories, neighbor.name)
         for number in range(30):
             keep(other, f"heron {number}")
     assert [(hit.id, hit.score) for hit in store.search("heron gull", limit=5)] == before
 
 
 def test_stores_of_one_workspace_are_apart(team: Workspace, store: ScopedMem) -> None:
-    other = ScopedMem(team.log.memories, team.name, store="second")
+    other = ScopedMem(team._desk.log.memories, team.name, store="second")
     record = keep(store, "only here")
     assert list(other.records()) == []
     with pytest.raises(UnknownError):
@@ -146,7 +146,7 @@ class Meanings:
 
 def test_an_embedder_finds_what_shares_no_word(team: Workspace) -> None:
     meanings = Meanings()
-    store = ScopedMem(team.log.memories, team.name, embedder=FunctionEmbedder("water@1", 2, meanings))
+    store = ScopedMem(team._desk.log.memories, team.name, embedder=FunctionEmbedder("water@1", 2, meanings))
     wanted = keep(store, "The boat is ready.")
     keep(store, "The bread is ready.")
     assert [hit.id for hit in store.search("sea", limit=5)] == [wanted]
@@ -159,6 +159,6 @@ def test_bad_arguments_are_named(team: Workspace, store: ScopedMem) -> None:
     with pytest.raises(RecordError, match="limit"):
         store.search("x", limit=0)
     with pytest.raises(RecordError, match="store"):
-        ScopedMem(team.log.memories, team.name, store="")
+        ScopedMem(team._desk.log.memories, team.name, store="")
     with pytest.raises(RecordError, match="record 'r'"):
         store.load([Stored(id="r", text="t", native=b"{}")])

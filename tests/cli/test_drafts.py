@@ -17,7 +17,7 @@ DRAFT = Drafted(model="reader/extract@3", quote="Riverside confirms two nights."
 def drafted(team: str) -> str:
     """The team, in which a model drafted what took the hotel's place, under a policy that wants drafts confirmed."""
     with Workspace.open(team) as workspace:
-        workspace.as_owner().govern(Policy(drafts="confirm"))
+        workspace.as_owner().admin.govern(Policy(drafts="confirm"))
         seen = workspace.observe("Riverside confirms two nights.", by="A2", task="trip")
         fields = {"slot": "hotel", "supports": ["d_h"], "task": "trip", "supersedes": "h0"}
         workspace.record("Riverside confirms two nights.", id="x1", sources=[seen], by="A2", drafted=DRAFT, **fields)  # type: ignore[arg-type]
@@ -80,7 +80,7 @@ def test_a_link_is_written_and_withdrawn(team: str) -> None:
     again = run("link", "h0", "d_train", "--by", "A2", "--withdraw", "--db", team).stdout
     assert "h0 is no longer evidence for d_train" in again
     with Workspace.open(team) as workspace:
-        links = [event.payload for event in workspace.log.tail() if event.kind == "link"]
+        links = [event.payload for event in workspace._desk.log.tail() if event.kind == "link"]
     assert [(one.item, one.need, one.withdrawn, one.drafted) for one in links] == [  # type: ignore[attr-defined]
         ("h0", "d_train", False, None),
         ("h0", "d_train", True, None),

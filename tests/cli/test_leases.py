@@ -39,7 +39,7 @@ def test_an_agent_that_is_not_renewed_is_departed_for(db: str) -> None:
 
 def test_a_lease_that_cannot_be_judged_has_its_own_status(db: str) -> None:
     with Workspace.open(db) as team:
-        behind = team.now() - timedelta(days=1)
+        behind = team._desk.writer.clock() - timedelta(days=1)
     with Workspace.open(db, name="past", clock=lambda: behind) as team:
         team.agent("A1", role="planner", task="trip").present(lease=60)
     here = ("--db", db, "--workspace", "past")

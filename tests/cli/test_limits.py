@@ -43,11 +43,11 @@ def test_an_item_waits_with_the_observation_that_it_rests_on(db: str) -> None:
     command = ("record", "Riverside is booked", "--source", "Riverside confirms.", "--slot", "hotel", "--by", "eve")
     refused = run(*command, "--id", "h1", "--db", db, status=1).stderr
     with Workspace.open(db) as team:
-        assert [event.kind for event in team.log.tail()][-1] == "wait"
+        assert [event.kind for event in team._desk.log.tail()][-1] == "wait"
     run("approve", waiting(refused), "--by", "boss", "--db", db)
     with Workspace.open(db) as team:
-        assert [event.kind for event in team.log.tail()][-3:] == ["approve", "observe", "record"]
-        assert team.log.item("h1").receipts
+        assert [event.kind for event in team._desk.log.tail()][-3:] == ["approve", "observe", "record"]
+        assert team._desk.log.item("h1").receipts
 
 
 def test_a_file_of_steps_waits_as_a_whole(db: str, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_file_of_steps_waits_as_a_whole(db: str, tmp_path: Path) -> None:
         before = team.epoch
     run("approve", waiting(refused), "--by", "boss", "--db", db)
     with Workspace.open(db) as team:
-        assert [event.kind for event in team.log.tail(since=before)] == ["approve", "revoke", "record"]
+        assert [event.kind for event in team._desk.log.tail(since=before)] == ["approve", "revoke", "record"]
 
 
 def test_what_is_declined_is_gone(db: str) -> None:
@@ -77,4 +77,4 @@ def test_steps_that_would_mean_something_else_later_do_not_wait(db: str, tmp_pat
     file.write_text(json.dumps([{"do": "revoke", "target": "h0", "by": "eve"}, left]))
     assert "It does not wait for that together" in run("record", "--file", str(file), "--db", db, status=1).stderr
     with Workspace.open(db) as team:
-        assert team.waiting() == ()
+        assert team.admin.waiting() == ()

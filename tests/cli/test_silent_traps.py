@@ -94,7 +94,7 @@ def test_readmit_task_is_the_task_of_what_is_recorded(words: tuple[str, ...], mo
     run(*words, "--id", "x1", "--source", "Somebody said so.", "--by", "A2")
     run(*words, "--id", "x2", "--source", "Somebody said so.", "--by", "A2", "--task", "other")
     with Workspace.open("team.db") as team:
-        assert [team.log.item(name).scope.task for name in ("x1", "x2")] == ["trip", "other"]
+        assert [team._desk.log.item(name).scope.task for name in ("x1", "x2")] == ["trip", "other"]
 
 
 def test_readmit_task_alone_does_not_name_an_agent_to_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +139,7 @@ def test_the_environment_says_nothing_about_a_file_of_steps(monkeypatch: pytest.
     steps = [{"do": "record", "id": "x", "text": "It is so", "by": "A2"}]
     run("record", "--file", "-", input=json.dumps(steps))
     with Workspace.open("team.db") as team:
-        assert team.log.item("x").scope.task is None
+        assert team._desk.log.item("x").scope.task is None
 
 
 def test_init_says_which_settings_it_changed_for_everybody() -> None:

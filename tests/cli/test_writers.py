@@ -37,7 +37,7 @@ def test_a_team_that_signs(db: str) -> None:
     run("depart", *WHO, "--signer", "A1.pem", "--db", db)
     assert said("return", *WHO, "--db", db)["decision"] == "admitted"
     with Workspace.open(db) as team:
-        assert team.log.evidence(team.log.item("h").receipts[0].evidence).signature is not None
+        assert team._desk.log.evidence(team._desk.log.item("h").receipts[0].evidence).signature is not None
 
 
 def test_without_the_key_nothing_is_written(db: str) -> None:

@@ -115,7 +115,7 @@ def on_one_store(
             seen += writer.end(outage=stop is not None)
         kills += len(writers) if stop is None else 1
     with verify(place, seen, keys) as team:
-        written = [event.id for event in team.log.tail() if ":w" in event.id]
+        written = [event.id for event in team._desk.log.tail() if ":w" in event.id]
         usable(team, "last")
     return Figures(
         kills,

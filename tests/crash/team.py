@@ -65,7 +65,7 @@ STEPS: dict[str, Callable[[Workspace, str], str]] = {
 def verify(path: Path | str, acknowledged: Iterable[str] = (), keys: Path | None = None) -> Workspace:
     """Whatever happened to its writers, the file holds together. Returns it opened, for further questions."""
     team = Workspace.open(path, keys=keys)
-    log = team.log
+    log = team._desk.log
     events = list(log.tail())
     assert [event.epoch for event in events] == list(range(1, log.head + 1))
     assert len({event.id for event in events}) == len(events)
@@ -82,7 +82,7 @@ def verify(path: Path | str, acknowledged: Iterable[str] = (), keys: Path | None
         # Committed on the very state it judged, and recomputed to the same bytes.
         assert event.payload.request.epoch == event.epoch - 1
         name = event.id.removeprefix("return:")
-        assert team.replay(name).matches
+        assert team.returned(name).replay().matches
         stored = log.audit.decision(name)
         assert stored is not None
         assert (stored.envelope is not None) is (event.payload.kind == "admitted")

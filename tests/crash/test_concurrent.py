@@ -34,7 +34,9 @@ def run(path: Path | str, processes: int, steps: int) -> None:
         seen += acknowledged(output)
     team = verify(path, seen)
     wrote = {
-        event.id.partition(":")[2].partition("-")[0] for event in team.log.tail() if event.kind is EventKind.RECORD
+        event.id.partition(":")[2].partition("-")[0]
+        for event in team._desk.log.tail()
+        if event.kind is EventKind.RECORD
     }
     assert {f"p{number}" for number in range(processes)} <= wrote
     team.close()
@@ -61,7 +63,7 @@ def test_many_processes_open_a_new_store_at_once(place: Path | str) -> None:
     errors = [child.communicate()[1] for child in children]
     assert errors == [""] * 6
     team = verify(place)
-    kinds = [event.kind for event in team.log.tail()]
+    kinds = [event.kind for event in team._desk.log.tail()]
     assert kinds.count(EventKind.KEY) == 1
     assert kinds.count(EventKind.OBSERVE) == 6
     team.close()

@@ -97,7 +97,7 @@ def test_killed_at_every_point(prepared: Prepared, step: str) -> None:
         allowed = {0} if point >= past else {-9} if point < before else {0, -9}
         assert child.returncode in allowed, errors
         team = verify(place, acknowledged(output))
-        added = {event.id for event in team.log.tail() if ":point" in event.id}
+        added = {event.id for event in team._desk.log.tail() if ":point" in event.id}
         if child.returncode == 0:
             assert added == WHOLE[step]
         elif point == 0:

@@ -55,11 +55,11 @@ def test_a_process_that_was_stopped_and_swept_writes_nothing_when_it_wakes_up(pl
             assert say("before it stops") == "written\n"
             os.kill(worker.pid, signal.SIGSTOP)
             news = team.observe("News that it does not see.", by="bob")
-            assert not team.sweep(trust_clock=True).departed
+            assert not team.admin.sweep(trust_clock=True).departed
             ahead = timedelta(hours=1)
-            departed = team.sweep(trust_clock=True).departed
+            departed = team.admin.sweep(trust_clock=True).departed
             assert [one.reason for one in departed] == ["lease_expired"]
-            assert departed[0].epoch < team.log.evidence(news).epoch
+            assert departed[0].epoch < team._desk.log.evidence(news).epoch
             before = team.epoch
             os.kill(worker.pid, signal.SIGCONT)
             refused = say("after it woke up")
@@ -70,5 +70,5 @@ def test_a_process_that_was_stopped_and_swept_writes_nothing_when_it_wakes_up(pl
         finally:
             worker.kill()
             worker.communicate()
-        kinds = [event.kind for event in team.log.tail()]
+        kinds = [event.kind for event in team._desk.log.tail()]
         assert kinds.count(EventKind.DEPART) == 1

@@ -52,7 +52,7 @@ def trip() -> Iterator[Play]:
 
 def test_the_tree_can_be_recomputed_from_the_lines(trip: Play) -> None:
     """Another program gets from the rows to the root that is signed, with nothing but the lines."""
-    lines = [json.loads(line) for line in json_lines(trip.workspace.log)]
+    lines = [json.loads(line) for line in json_lines(trip.workspace._desk.log)]
     (head,) = [line for line in lines if line["kind"] == "head"]
     records = [line["record"] for line in lines if line["kind"] == "commit"]
     leaves = []
@@ -68,16 +68,16 @@ def test_the_tree_can_be_recomputed_from_the_lines(trip: Play) -> None:
     assert done == len(leaves) > 0
     root = tree_hash([hashlib.sha256(b"\0" + canonical(record)).digest() for record in records])
     origin, size, said, *_ = head["note"].split("\n")
-    expected = f"readmit/{trip.workspace.log.store_id}/family-trip"
+    expected = f"readmit/{trip.workspace._desk.log.store_id}/family-trip"
     assert (origin, int(size), base64.b64decode(said)) == (expected, len(records), root)
 
 
 def test_one_return_alone(trip: Play) -> None:
     name = trip.returns[0].outcome.id
-    *rows, _ = [json.loads(line) for line in json_lines(trip.workspace.log, name)]
+    *rows, _ = [json.loads(line) for line in json_lines(trip.workspace._desk.log, name)]
     assert {row["return"] for row in rows} == {name}
     with pytest.raises(UnknownError):
-        list(json_lines(trip.workspace.log, "zz"))
+        list(json_lines(trip.workspace._desk.log, "zz"))
 
 
 def loaded(document: ProvDocument) -> ProvDocument:
@@ -96,7 +96,7 @@ def ends(document: ProvDocument, kind: type) -> set[tuple[str, str]]:
 
 
 def test_prov_describes_the_whole_return(trip: Play) -> None:
-    document = loaded(prov_document(trip.workspace.log))
+    document = loaded(prov_document(trip.workspace._desk.log))
     before, after = (one.outcome.id for one in trip.returns)
     entities = {str(one.identifier) for one in document.get_records(ProvEntity)}
     activities = {str(one.identifier) for one in document.get_records(ProvActivity)}
@@ -106,7 +106,7 @@ def test_prov_describes_the_whole_return(trip: Play) -> None:
     assert {f"ws:return/{before}", f"ws:return/{after}", f"ws:exposure/{after}"} <= activities
     assert f"ws:exposure/{before}" not in activities
     assert {"ws:principal/A1", "ws:principal/A2", "ws:principal/A4"} <= agents
-    evidence = {str(receipt.evidence) for receipt in trip.workspace.log.item("h1").receipts}
+    evidence = {str(receipt.evidence) for receipt in trip.workspace._desk.log.item("h1").receipts}
     assert ("item/h1", f"evidence/{evidence.pop()}") in ends(document, ProvDerivation)
     assert {("item/h1", "item/h0"), (f"view/{after}", "item/p1")} <= ends(document, ProvDerivation)
     assert (f"view/{after}", "item/p0") not in ends(document, ProvDerivation)
@@ -133,7 +133,7 @@ def test_a_slot_that_was_taken_or_is_contested_is_an_invalidation() -> None:
     returned = scene.come_back()
     again = scene.come_back()
     for name in (None, returned.id, again.id):
-        document = loaded(prov_document(scene.team.log, name))
+        document = loaded(prov_document(scene.team._desk.log, name))
         found = {
             (str(one.args[0]), str(next(iter(one.get_attribute("readmit:reason")), "")))
             for one in document.get_records(ProvInvalidation)
@@ -163,7 +163,7 @@ def invalidated(document: ProvDocument) -> list[tuple[str, str, str]]:
 
 
 def epoch_of(scene: Scene, item: str) -> int:
-    event = scene.team.log.named(EventKind.RECORD, item)
+    event = scene.team._desk.log.named(EventKind.RECORD, item)
     assert event is not None
     return event.epoch
 
@@ -173,7 +173,7 @@ def test_a_slot_that_was_taken_is_an_invalidation_although_nobody_returned() -> 
     for name in ("first", "second", "third"):
         scene.wait(HOUR)
         scene.fact(name, slot="hotel", sources=[scene.news(f"About {name}.")])
-    document = loaded(prov_document(scene.team.log))
+    document = loaded(prov_document(scene.team._desk.log))
     assert invalidated(document) == [
         ("item/first", f"event/{epoch_of(scene, 'second')}", "slot_updated"),
         ("item/second", f"event/{epoch_of(scene, 'third')}", "slot_updated"),
@@ -187,7 +187,7 @@ def test_a_slot_that_was_taken_for_one_principal_is_an_invalidation() -> None:
     scene.fact("old", slot="hotel")
     scene.wait(HOUR)
     scene.fact("@bob/new", slot="hotel", sources=[scene.news()], principals=["ann"])
-    document = loaded(prov_document(scene.team.log))
+    document = loaded(prov_document(scene.team._desk.log))
     assert [(item, why) for item, _, why in invalidated(document)] == [("item/old", "slot_updated")]
 
 
@@ -197,7 +197,7 @@ def test_a_late_report_of_what_was_replaced_before_is_no_revision_backwards() ->
     scene.wait(HOUR)
     scene.fact("new", slot="hotel", sources=[scene.news("Riverside.")])
     scene.fact("late", slot="hotel", sources=[early])
-    document = loaded(prov_document(scene.team.log))
+    document = loaded(prov_document(scene.team._desk.log))
     assert invalidated(document) == [("item/late", f"event/{epoch_of(scene, 'late')}", "slot_updated")]
     assert ("item/%40bob%2Fnew", "item/late") not in ends(document, ProvDerivation)
 
@@ -208,9 +208,9 @@ def test_a_return_after_the_end_of_an_item_uses_the_version_that_followed() -> N
     scene.depart()
     scene.team.revoke("h", by="bob", reason="flooded")
     first = scene.come_back()
-    scene.team.overrule("h", by="boss", grant="restore", reason="dry again", expires=scene.now + 9 * HOUR)
+    scene.team.admin.overrule("h", by="boss", grant="restore", reason="dry again", expires=scene.now + 9 * HOUR)
     second = scene.away()
-    document = loaded(prov_document(scene.team.log))
+    document = loaded(prov_document(scene.team._desk.log))
     used = {pair for pair in ends(document, ProvUsage) if pair[1].startswith("item/h")}
     (revoked, _, _), (gone, _, _) = invalidated(document)
     assert revoked == "item/h"
@@ -225,7 +225,7 @@ def test_a_revocation_dated_back_does_not_precede_a_use() -> None:
     scene.wait(HOUR)
     scene.away()
     scene.team.revoke("h", by="bob", reason="never true", at=scene.now - HOUR)
-    assert violations(str(prov_document(scene.team.log).serialize(format="json"))) == []
+    assert violations(str(prov_document(scene.team._desk.log).serialize(format="json"))) == []
 
 
 class ExportedLife(Life):
@@ -233,7 +233,7 @@ class ExportedLife(Life):
 
     def teardown(self) -> None:
         if hasattr(self, "team"):
-            log = self.team.workspace.log
+            log = self.team.workspace._desk.log
             returns = [event.name for event in log.tail() if isinstance(event.payload, Returned)]
             for chosen in (None, *returns[-3:]):
                 document = prov_document(log, chosen)
@@ -296,7 +296,7 @@ with played(document.shipped("travel")) as done:
 
 
 def test_a_return_uses_items_with_their_reasons(trip: Play) -> None:
-    document = prov_document(trip.workspace.log, trip.returns[0].outcome.id)
+    document = prov_document(trip.workspace._desk.log, trip.returns[0].outcome.id)
     [proposed] = [one for one in document.get_records(ProvUsage) if str(one.args[1]) == "ws:item/p_proposed"]
     assert [str(one) for one in proposed.get_attribute("readmit:reason")] == ["unproven"]
 
@@ -311,19 +311,19 @@ def assert_whole(document: ProvDocument) -> None:
 
 def test_every_reference_has_its_record(trip: Play) -> None:
     for name in (None, *(one.outcome.id for one in trip.returns)):
-        assert_whole(loaded(prov_document(trip.workspace.log, name)))
+        assert_whole(loaded(prov_document(trip.workspace._desk.log, name)))
 
 
 def test_prov_of_one_return_knows_nothing_of_the_next(trip: Play) -> None:
     before, after = (one.outcome.id for one in trip.returns)
-    text = str(prov_document(trip.workspace.log, before).serialize(format="json"))
+    text = str(prov_document(trip.workspace._desk.log, before).serialize(format="json"))
     assert before in text
     assert after not in text
     assert "item/p1" not in text
 
 
 def test_prov_holds_no_text(trip: Play) -> None:
-    assert "Sunrise" not in str(prov_document(trip.workspace.log).serialize(format="json"))
+    assert "Sunrise" not in str(prov_document(trip.workspace._desk.log).serialize(format="json"))
 
 
 def test_odd_names_survive() -> None:
@@ -333,7 +333,7 @@ def test_odd_names_survive() -> None:
     ]
     document = {"readmit": 1, "name": "odd", "workspace": "über uns: 1", "steps": steps}
     with played(scenario.read(json.dumps(document))) as done:
-        again = loaded(prov_document(done.workspace.log))
+        again = loaded(prov_document(done.workspace._desk.log))
     assert len(list(again.get_records(ProvEntity))) == 2
 
 
@@ -344,7 +344,7 @@ def test_without_the_library_it_says_what_to_install(trip: Play, monkeypatch: py
 
     monkeypatch.setitem(sys.modules, "prov.model", None)
     with pytest.raises(ReadmitError, match=r"pip install 'readmit\[prov\]'"):
-        prov_document(trip.workspace.log)
+        prov_document(trip.workspace._desk.log)
 
 
 def test_what_a_look_found_derives_from_what_was_there_and_ends_the_item() -> None:
@@ -355,9 +355,9 @@ def test_what_a_look_found_derives_from_what_was_there_and_ends_the_item() -> No
     team.clock.now += HOUR
     team.board.notes["hotel"] = "Riverside is booked."
     back = team.back()
-    [look] = [event for event in team.team.log.tail() if event.kind is EventKind.LOOK]
+    [look] = [event for event in team.team._desk.log.tail() if event.kind is EventKind.LOOK]
     for name in (None, back.id):
-        document = prov_document(team.team.log, name)
+        document = prov_document(team.team._desk.log, name)
         assert violations(document.serialize() or "") == []
         now = back.dispositions[0].causes[0].ref
         derived = [str(one) for one in document.get_records(ProvDerivation)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit import Policy, Return
+from readmit import Pair, Policy, Return
 from readmit.diagnosis.symptoms import Trouble
 from readmit.records.acts.event import Link
 from readmit.records.items import Drafted, Frontier, Obligation
@@ -135,7 +135,7 @@ def in_dispute(scene: Scene) -> None:
 def under_suspicion(scene: Scene) -> None:
     scene.covered()
     scene.depart()
-    scene.team.suspect("h", scene.news(), by="bob")
+    scene.team.judge(Pair(item="h", evidence=scene.news()), by="bob")
 
 
 def withdrawn(scene: Scene) -> None:
@@ -218,10 +218,10 @@ def duty_of_a_model(scene: Scene) -> None:
 
 
 def duty_of_an_outsider(scene: Scene) -> None:
-    rules = scene.team.policy
-    scene.team.as_owner().govern(msgspec.structs.replace(rules, writers=()))
+    rules = scene.team.admin.policy
+    scene.team.as_owner().admin.govern(msgspec.structs.replace(rules, writers=()))
     scene.team.oblige("from eve", id="theirs", required=["d"], by="eve", task="trip")
-    scene.team.as_owner().govern(rules)
+    scene.team.as_owner().admin.govern(rules)
     scene.fact("h", supports=["d"])
     scene.depart()
 
@@ -361,7 +361,7 @@ def test_the_calls_do_the_same(story: Story) -> None:
 def test_news_that_is_recorded_the_same_way_is_handed_over(story: Story) -> None:
     scene = Scene(**dict(story.policy))
     after = carried_out(story, scene)
-    log, news = scene.team.log, {}
+    log, news = scene.team._desk.log, {}
     for item in [log.item(name) for name in after.items]:
         if isinstance(item, Obligation | Frontier):
             continue
@@ -414,9 +414,9 @@ def test_a_change_of_policy_keeps_the_other_settings(tmp_path: Path) -> None:
     scene.now = datetime.now(UTC)
     too_much(scene)
     [symptom] = [one for one in scene.come_back().why().symptoms if one.trouble is Trouble.NO_ROOM]
-    before = scene.team.policy
+    before = scene.team.admin.policy
     paste(symptom.remedies[0].command, scene.path)
-    assert scene.team.policy == msgspec.structs.replace(before, max_chars=scene.team.policy.max_chars)
+    assert scene.team.admin.policy == msgspec.structs.replace(before, max_chars=scene.team.admin.policy.max_chars)
 
 
 def test_of_two_slots_in_two_spellings_one_statement_is_left(tmp_path: Path) -> None:

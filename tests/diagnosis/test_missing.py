@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit import Reason, State
+from readmit import Pair, Reason, State
 from readmit.diagnosis.missing_needs import lacks_of
 from readmit.diagnosis.trial import past
 from tests.cli.run import paste
@@ -96,7 +96,7 @@ def lost_duty(scene: Scene) -> None:
 def suspected_duty(scene: Scene) -> None:
     scene.covered()
     scene.depart()
-    scene.team.suspect("o", scene.news(), by="bob")
+    scene.team.judge(Pair(item="o", evidence=scene.news()), by="bob")
 
 
 def unfounded_duty(scene: Scene) -> None:
@@ -111,7 +111,7 @@ def unproven_duty(scene: Scene) -> None:
     scene.covered()
     scene.team.oblige("from eve", id="theirs", required=["d"], by="eve", task="trip")
     scene.depart()
-    scene.team.govern(msgspec.structs.replace(scene.team.policy, writers=("bob", "boss")), by="boss")
+    scene.team.admin.govern(msgspec.structs.replace(scene.team.admin.policy, writers=("bob", "boss")), by="boss")
 
 
 def large_duty(scene: Scene) -> None:
@@ -187,7 +187,7 @@ def test_what_is_missing_and_what_would_meet_it(case: Case) -> None:
     for each in blocked.lacking():
         for remedy in each.remedies:
             carry_out(scene, remedy)
-    assert scene.team.lacking(blocked.id) == blocked.lacking(), "a past return lacks what it lacked"
+    assert scene.team.returned(blocked.id).lacking() == blocked.lacking(), "a past return lacks what it lacked"
     again = scene.come_back()
     assert (again.kind, again.lacking()) == ("admitted", ())
 
@@ -277,7 +277,7 @@ def test_where_the_policy_asks_for_less_than_everything() -> None:
 
 def test_a_search_cut_short_needs_time_not_items() -> None:
     scene = scene_of(CASES["what meets it does not fit"])
-    trial = past(scene.team.log, scene.come_back().id)
+    trial = past(scene.team._desk.log, scene.come_back().id)
     undecided = msgspec.structs.replace(trial.decision, reasons=(Reason.COVER_UNDECIDED,), absent=())
     [lack] = lacks_of(msgspec.structs.replace(trial, decision=undecided))
     assert "solver_milliseconds=20000" in lack.remedies[0].call

@@ -13,7 +13,7 @@ from readmit.diagnosis.like_names import alike
 from readmit.diagnosis.symptoms import Trouble
 from readmit.records.error_types import UnknownError
 from readmit.records.items import Drafted
-from readmit.returning import carry_out as returning
+from readmit.returning import desk as returning
 from tests.scene import Scene
 
 if TYPE_CHECKING:
@@ -270,15 +270,15 @@ def test_nothing_is_written() -> None:
     scene = Scene()
     scene.duty()
     blocked = scene.away()
-    epoch, rows = scene.team.epoch, scene.team.log.audit.last
+    epoch, rows = scene.team.epoch, scene.team._desk.log.audit.last
     blocked.why()
     scene.team.doctor()
-    assert (scene.team.epoch, scene.team.log.audit.last) == (epoch, rows)
+    assert (scene.team.epoch, scene.team._desk.log.audit.last) == (epoch, rows)
 
 
 def test_a_return_that_never_was_is_unknown() -> None:
     with pytest.raises(UnknownError, match="no return 'r'"):
-        Scene().team.why("r")
+        Scene().team.returned("r").why()
 
 
 def test_words_of_others_cannot_command_a_terminal() -> None:

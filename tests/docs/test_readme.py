@@ -27,7 +27,7 @@ TEAM = {EventKind.OBSERVE, EventKind.RECORD, EventKind.OPEN, EventKind.SUPERSEDE
 def written(db: Path) -> list[tuple[int, str, str]]:
     """What the team wrote; the agent's departures and returns are new each time."""
     with Workspace.open(db) as trip:
-        return [(event.epoch, event.id, event.digest) for event in trip.log.tail() if event.kind in TEAM]
+        return [(event.epoch, event.id, event.digest) for event in trip._desk.log.tail() if event.kind in TEAM]
 
 
 def test_the_program_runs_twice_and_writes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,12 @@ from readmit.records.decisions import Examination
 from readmit.records.error_types import NotAllowedError, RecordError, UnknownError
 from readmit.records.policy import AUTHOR
 from readmit.records.verdicts import Answer, Examine, Verdict
+from readmit.workspace.workspace import as_readmit
 from tests.inference.world import SHIFT, SHOES, STRUCTURE, Ruled, away, foresee, hear, home
 
 
 def claims(workspace: Workspace) -> list[Examine]:
-    events = [event for event in workspace.log.tail() if event.kind is EventKind.EXAMINE]
+    events = [event for event in workspace._desk.log.tail() if event.kind is EventKind.EXAMINE]
     assert {event.by for event in events} <= {AUTHOR}
     return [event.payload for event in events]  # type: ignore[misc]
 
@@ -43,7 +44,7 @@ def test_a_preparation_says_who_looked_and_how_far() -> None:
         outcome = agent.come_back()
         expected = Examination(verifier="ruled", until=prepared.epoch)
         assert outcome.request.examination == outcome.decision.examination == outcome.view.examination == expected  # type: ignore[union-attr]
-        assert workspace.replay(outcome.id).matches
+        assert workspace.returned(outcome.id).replay().matches
 
 
 def test_also_where_there_was_nothing_to_find() -> None:
@@ -115,7 +116,7 @@ def test_an_examination_is_for_one_departure_role_and_purpose() -> None:
         agent.depart(id="again")
         assert agent.come_back(purpose="evening").request.examination is None
         foresee(workspace, Ruled()).prepare(agent, purpose="evening")
-        workspace.as_owner().reassign("A1", task="advice", was="helper", role="auditor")
+        workspace.as_owner().admin.reassign("A1", task="advice", was="helper", role="auditor")
         other = workspace.agent("A1", role="auditor", task="advice")
         assert other.come_back(purpose="evening").request.examination is None
 
@@ -147,7 +148,9 @@ def test_what_the_limits_left_out_is_not_claimed_not_even_by_the_next_look() -> 
         assert first.cut
         looked = first.until
         assert looked < first.epoch
-        missed = [one for one in workspace.log.observations(agent.identity, until=first.epoch) if one.epoch > looked]
+        missed = [
+            one for one in workspace._desk.log.observations(agent.identity, until=first.epoch) if one.epoch > looked
+        ]
         outcome = agent.come_back()
         assert outcome.request.examination == Examination(verifier="ruled", until=looked, unexamined=len(missed))
         # The next look starts where this one ended and cuts nothing: what was left out is still left out.
@@ -171,7 +174,7 @@ def test_pairs_of_critical_items_that_were_cut_are_suspicions_and_so_accounted_f
         prepared = foresee(workspace, Ruled(), pairs_per_return=0, on_cut="block", kinds=("fact",)).prepare(agent)
         assert prepared.suspected
         left = {pair for pair in (*prepared.cut, *prepared.unseen) if pair.item != "bedtime"}
-        first = min(workspace.log.evidence(pair.evidence).epoch for pair in left)
+        first = min(workspace._desk.log.evidence(pair.evidence).epoch for pair in left)
         assert prepared.until == first - 1, "those of the other item are neither judged nor suspected"
 
 
@@ -245,16 +248,16 @@ def test_nobody_else_claims_an_examination() -> None:
         claim = Examine(checkpoint="left-A1-helper", identity=agent.identity, verifier="me", until=before)
         for handle in (workspace.principal("A1"), workspace.as_owner(), workspace.principal("eve")):
             with pytest.raises(NotAllowedError, match="claim an examination"):
-                handle.append(EventKind.EXAMINE, claim)
+                handle._desk.writer.write(EventKind.EXAMINE, claim)
         ahead = Examine(checkpoint="left-A1-helper", identity=agent.identity, verifier="me", until=before + 1)
         with pytest.raises(RecordError, match="until"):
-            workspace.as_readmit().append(EventKind.EXAMINE, ahead)
+            as_readmit(workspace)._desk.writer.write(EventKind.EXAMINE, ahead)
         elsewhere = Examine(checkpoint="never", identity=agent.identity, verifier="me", until=before)
         with pytest.raises(UnknownError, match="no departure"):
-            workspace.as_readmit().append(EventKind.EXAMINE, elsewhere)
+            as_readmit(workspace)._desk.writer.write(EventKind.EXAMINE, elsewhere)
         theirs = workspace.agent("A9", role="helper", task="advice").identity
         with pytest.raises(UnknownError, match="no departure"):
-            workspace.as_readmit().append(
+            as_readmit(workspace)._desk.writer.write(
                 EventKind.EXAMINE,
                 Examine(checkpoint="left-A1-helper", identity=theirs, verifier="me", until=before),
             )

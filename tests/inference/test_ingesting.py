@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.inference import Inference
-from readmit.inference.derive import PREMISES, maker, source_of
+from readmit.inference.derive import maker, source_of
 from readmit.models.embedders import Lexical
 from readmit.models.protocols import Fault
 from readmit.models.stages.extract import PROMPT, Turn
+from readmit.models.stages.imply import PREMISES
 from readmit.records.error_types import ModelError
 from readmit.records.items import Drafted
 from readmit.workspace.workspace import Workspace
@@ -51,7 +52,7 @@ def test_statements_are_recorded_with_receipts_and_what_has_no_quote_is_dropped_
     (one,) = inference.ingest([said], by="A2", supports={"hotel.booking": ["d_h"]})
     assert one.dropped == {"quote_not_found": 1}
     (name,) = one.items
-    item = workspace.log.item(name)
+    item = workspace._desk.log.item(name)
     # The quote does not say "booked": it stands in the place of the statement.
     assert (item.text, item.slot, item.by, item.supports) == (HOTEL["quote"], "hotel.booking", "A2", ("d_h",))
     assert item.drafted == Drafted(model=f"reader/{PROMPT}", quote="Sunrise confirms two nights.")
@@ -59,7 +60,7 @@ def test_statements_are_recorded_with_receipts_and_what_has_no_quote_is_dropped_
     assert [receipt.evidence for receipt in item.receipts] == [said]
     # Only those who may see the evidence may see the item.
     assert (item.scope.task, item.scope.roles) == ("trip", ("planner",))
-    assert workspace.log.derived.read(PREMISES, maker("reader", PROMPT), [source_of(item.text)])
+    assert workspace._desk.log.derived.read(PREMISES.stored, maker("reader", PROMPT), [source_of(item.text)])
 
 
 def test_extracting_again_changes_and_costs_nothing() -> None:
@@ -110,7 +111,7 @@ def test_the_later_conversation_keeps_the_slot_whatever_the_order_of_extraction(
     inference.ingest([old], by="A2")
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
-    found = {workspace.log.item(item).text: state for item, state in states(agent.come_back()).items()}
+    found = {workspace._desk.log.item(item).text: state for item, state in states(agent.come_back()).items()}
     assert found == {"Riverside took over": "admitted", "Sunrise confirms two nights": "superseded"}
 
 
@@ -121,7 +122,7 @@ def test_a_conversation_is_evidence_whole_and_read_in_part() -> None:
     one = inference.converse(turns, by="A2", speakers=("user",), task="trip")
     assert len(one.items) == 1
     assert "very long suggestion" not in model.seen[0].user
-    assert "very long suggestion" in workspace.log.sighting(one.evidence)[one.evidence].text
+    assert "very long suggestion" in workspace._desk.log.sighting(one.evidence)[one.evidence].text
 
 
 def test_a_statement_that_its_quote_carries_is_recorded_as_it_is() -> None:
@@ -129,7 +130,7 @@ def test_a_statement_that_its_quote_carries_is_recorded_as_it_is() -> None:
     workspace, inference = space(reader(likes))
     one = inference.converse([Turn("user", "Well, I prefer a quiet room.")], by="A2")
     (name,) = one.items
-    assert (workspace.log.item(name).text, one.quoted) == ("The user prefers a quiet room.", 0)
+    assert (workspace._desk.log.item(name).text, one.quoted) == ("The user prefers a quiet room.", 0)
 
 
 def test_nothing_is_drawn_from_an_assistant_unless_the_caller_asks_for_it() -> None:
@@ -139,7 +140,7 @@ def test_nothing_is_drawn_from_an_assistant_unless_the_caller_asks_for_it() -> N
     one = inference.converse(turns, by="A2")
     assert (one.items, one.dropped) == ((), {"assistant": 1})
     (again,) = inference.ingest([one.evidence], by="A2", turns={one.evidence: turns}, without=())
-    assert [workspace.log.item(name).text for name in again.items] == ["I have booked Sunrise for you."]
+    assert [workspace._desk.log.item(name).text for name in again.items] == ["I have booked Sunrise for you."]
 
 
 def test_what_the_evidence_does_not_hold_is_not_recorded() -> None:

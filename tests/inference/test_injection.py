@@ -72,6 +72,6 @@ def test_what_a_poisoned_observation_took_out_names_its_writer_and_can_be_restor
     returned = inference.come_back(agent)
     assert states(returned)["bedtime"] == "premise_changed"
     (cause,) = returned.explain("bedtime").disposition.causes
-    assert workspace.log.evidence(cause.ref).by == "A5"
-    workspace.overrule("bedtime", grant="restore", by="lead", reason="A5 was tricked.", expires=timedelta(days=1))
+    assert workspace._desk.log.evidence(cause.ref).by == "A5"
+    workspace.admin.overrule("bedtime", grant="restore", by="lead", reason="A5 was tricked.", expires=timedelta(days=1))
     assert states(inference.come_back(agent))["bedtime"] == "admitted"

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from readmit import Pair
 from readmit.cli.teams import lines
 from readmit.inference import Inference, Prepared, Settings
-from readmit.inference.settings import Budgets
-from readmit.models.batch import Batch, batch_status, waiting
+from readmit.inference.settings import RequestBudgets
+from readmit.models.batch import Batch, batch_status, unanswered_requests
 from readmit.models.embedders import Lexical
 from readmit.models.protocols import Fault
 from readmit.models.stages.extract import Turn
@@ -23,7 +24,7 @@ from readmit.records.identity import own_id
 from readmit.records.items import Obligation
 from readmit.records.policy import AUTHOR, Policy
 from readmit.records.reasons import Reason
-from readmit.workspace.workspace import Workspace
+from readmit.workspace.workspace import Workspace, as_readmit
 from tests.inference.test_batch import answered
 from tests.inference.test_ingesting import claim
 from tests.inference.world import STRUCTURE, Clock, Ruled, scored, texts_of
@@ -118,17 +119,17 @@ def begun(inference: Inference) -> Agent:
 
 def links(workspace: Workspace) -> dict[tuple[str, str], Link]:
     """Every link on the log, by need and text."""
-    events = [event for event in workspace.log.tail() if event.kind is EventKind.LINK]
+    events = [event for event in workspace._desk.log.tail() if event.kind is EventKind.LINK]
     assert {event.by for event in events} <= {AUTHOR, "A1"}
     found = [event.payload for event in events if isinstance(event.payload, Link)]
-    return {(one.need, workspace.log.item(one.item).text): one for one in found}
+    return {(one.need, workspace._desk.log.item(one.item).text): one for one in found}
 
 
 def suspected(workspace: Workspace, inference: Inference, agent: Agent) -> None:
     """The observation reaches the verifier whatever the signals say."""
     seen = workspace.observe(FLOODED, by="A2", task="trip")
-    held = {workspace.log.item(item.item).text: item.item for item in agent.come_back().dispositions}
-    workspace.suspect(held[BOOKED], seen, by="A2")
+    held = {workspace._desk.log.item(item.item).text: item.item for item in agent.come_back().dispositions}
+    workspace.judge(Pair(item=held[BOOKED], evidence=seen), by="A2")
 
 
 def test_plan_converse_and_come_back_end_in_a_view() -> None:
@@ -142,7 +143,7 @@ def test_plan_converse_and_come_back_end_in_a_view() -> None:
     assert set(found) == {("lodging.place", BOOKED), ("train.time", TRAIN)}
     link = found["lodging.place", BOOKED]
     assert (link.drafted, link.quote) == ("ruled/link@1", "Sunrise")
-    assert inference.workspace.replay(returned.id).matches
+    assert inference.workspace.returned(returned.id).replay().matches
 
 
 def test_a_duty_that_was_planned_says_so_and_keeps_its_needs_in_words() -> None:
@@ -150,7 +151,7 @@ def test_a_duty_that_was_planned_says_so_and_keeps_its_needs_in_words() -> None:
     inference = opened(model)
     begun(inference)
     (duty,) = inference.plan("Inform everyone how the trip begins.", by="A1", role="planner", task="trip").obligations
-    drafted = inference.workspace.log.item(duty).drafted
+    drafted = inference.workspace._desk.log.item(duty).drafted
     assert drafted is not None
     assert drafted.model == "ruled/plan@1"
 
@@ -346,7 +347,7 @@ def needing_the_inn(inference: Inference, observed: str = FLOODED) -> Agent:
     workspace.oblige("Check in.", id="o", required=["d_bed"], critical=["d_bed"], by="A1", task="trip")
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
-    workspace.suspect("inn", workspace.observe(observed, by="A2", task="trip"), by="A2")
+    workspace.judge(Pair(item="inn", evidence=workspace.observe(observed, by="A2", task="trip")), by="A2")
     return agent
 
 
@@ -375,7 +376,7 @@ def test_a_need_whose_evidence_is_only_suspected_is_met_until_the_verifier_has_s
     agent = begun(inference)
     inference.prepare(agent)
     inn = links(workspace)["lodging.place", BOOKED].item
-    workspace.suspect(inn, workspace.observe("It rains.", by="A2", task="trip"), by="A2")
+    workspace.judge(Pair(item=inn, evidence=workspace.observe("It rains.", by="A2", task="trip")), by="A2")
     again = inference.prepare(agent)
     assert (again.judged, again.invalidated, again.unmet) == (1, (), ())
 
@@ -390,7 +391,7 @@ def test_links_alone_are_worth_an_audit_row() -> None:
     watch = inference.watch()
     for _ in range(3):
         watch.look()
-    assert [row.kind for row in workspace.log.audit.rows()].count("inference") == 1
+    assert [row.kind for row in workspace._desk.log.audit.rows()].count("inference") == 1
 
 
 def test_what_took_the_place_of_a_needed_item_is_drafted_and_linked() -> None:
@@ -401,7 +402,7 @@ def test_what_took_the_place_of_a_needed_item_is_drafted_and_linked() -> None:
     suspected(workspace, inference, agent)
     prepared = inference.prepare(agent)
     (name,) = prepared.replacements
-    item = workspace.log.item(name)
+    item = workspace._desk.log.item(name)
     fallen = links(workspace)["lodging.place", BOOKED].item
     assert prepared.invalidated == (fallen,)
     assert (item.text, item.by, item.slot, item.supports) == (INSTEAD, "A2", None, ())
@@ -423,7 +424,7 @@ def test_what_already_says_it_is_not_drafted_again() -> None:
     workspace = inference.workspace
     agent = begun(inference)
     suspected(workspace, inference, agent)
-    seen = next(event.digest for event in workspace.log.tail() if FLOODED in str(event.payload))
+    seen = next(event.digest for event in workspace._desk.log.tail() if FLOODED in str(event.payload))
     workspace.record("The Riverside takes the group in.", id="river", sources=[seen], by="A2", task="trip")
     prepared = inference.prepare(agent)
     assert (len(prepared.invalidated), prepared.replacements) == (1, ())
@@ -444,7 +445,7 @@ def test_words_that_would_say_something_else_alone_come_whole_or_not_at_all(
     workspace = inference.workspace
     agent = needing_the_inn(inference, observed)
     prepared = inference.prepare(agent)
-    texts = [workspace.log.item(name).text for name in prepared.replacements]
+    texts = [workspace._desk.log.item(name).text for name in prepared.replacements]
     assert prepared.invalidated == ("inn",)
     assert [text.startswith(drafted or "?") for text in texts] == ([] if drafted is None else [True])
 
@@ -458,7 +459,7 @@ def test_a_replacement_does_not_stand_in_for_what_a_person_called_critical() -> 
     returned = inference.come_back(agent, report=reported.append)
     assert (returned.kind, returned.missing) == ("blocked", ("d_bed",))
     (name,) = reported[0].replacements
-    assert workspace.log.item(name).text == INSTEAD
+    assert workspace._desk.log.item(name).text == INSTEAD
     assert links(workspace) == {}
     assert model.asked["link"] == 0
 
@@ -486,7 +487,7 @@ def test_a_replacement_that_is_replaced_itself_ends() -> None:
     for before, after in pairwise(names):
         workspace.observe(f"We stay at the {after}. It is not {before}.", by="A2", task="trip")
     prepared = inference.prepare(agent)
-    texts = [workspace.log.item(name).text for name in prepared.replacements]
+    texts = [workspace._desk.log.item(name).text for name in prepared.replacements]
     assert texts == [f"We stay at the {name}" for name in names[1:]]
     assert prepared.invalidated[0] == "inn"
     assert len(prepared.invalidated) == 5
@@ -508,7 +509,7 @@ def test_many_statements_are_put_to_the_linker_by_nearness() -> None:
 
 def test_requests_are_as_long_as_the_settings_say() -> None:
     model = answering()
-    inference = opened(model, budgets=Budgets(link_tokens=77, link_chars=120))
+    inference = opened(model, budgets=RequestBudgets(link_tokens=77, link_chars=120))
     assert inference.prepare(begun(inference)).links == 2
     asks = [ask for ask in model.seen if ask.stage == "link"]
     assert len(asks) > 1
@@ -520,7 +521,7 @@ def test_an_item_that_stood_at_departure_is_linked_though_it_has_fallen() -> Non
     inference = opened(answering())
     workspace = inference.workspace
     agent = begun(inference)
-    inn = next(one.item for one in agent.come_back().dispositions if workspace.log.item(one.item).text == BOOKED)
+    inn = next(one.item for one in agent.come_back().dispositions if workspace._desk.log.item(one.item).text == BOOKED)
     workspace.revoke(inn, by="A2")
     prepared = inference.prepare(agent)
     assert links(workspace)["lodging.place", BOOKED].item == inn
@@ -531,13 +532,13 @@ def test_another_process_that_drew_the_same_link_was_first() -> None:
     inference = opened(answering())
     workspace = inference.workspace
     agent = begun(inference)
-    inn = next(one.item for one in agent.come_back().dispositions if workspace.log.item(one.item).text == BOOKED)
+    inn = next(one.item for one in agent.come_back().dispositions if workspace._desk.log.item(one.item).text == BOOKED)
     drafted = "ruled/link@1"
     theirs = Link(item=inn, need="lodging.place", quote="rooms", drafted=drafted)
     name = own_id(AUTHOR, digest((inn, "lodging.place", drafted)))
 
     def meanwhile(ask: Ask) -> str:
-        workspace.as_readmit().append(EventKind.LINK, theirs, id=name)
+        as_readmit(workspace)._desk.writer.write(EventKind.LINK, theirs, id=name)
         return perfect(ask)
 
     inference.team.linker.rules["link"] = meanwhile  # type: ignore[union-attr]
@@ -568,7 +569,7 @@ def test_a_linker_that_answers_by_file_resumes_where_it_stopped(tmp_path: Path) 
     assert INSTEAD in {item.text for item in returned.expose().items}
     assert batch_status(directory).requests == 3
     # The audit shows what was found before the last answers were awaited, and what came of them.
-    bodies = [row.body for row in inference.workspace.log.audit.rows() if row.kind == "inference"]
+    bodies = [row.body for row in inference.workspace._desk.log.audit.rows() if row.kind == "inference"]
     found, linked = (decode(body, Prepared, what="row") for body in bodies)
     assert (len(found.invalidated), len(found.replacements), found.links) == (1, 1, 0)
     assert (linked.invalidated, linked.replacements, linked.links) == ((), (), 1)
@@ -582,7 +583,10 @@ def test_what_signals_and_linker_ask_goes_out_in_one_round(tmp_path: Path) -> No
     inference.team.linker = inference.team.implier = away
     with pytest.raises(PendingAnswers):
         inference.come_back(agent)
-    asked = [json.loads(line)["body"]["response_format"]["json_schema"]["name"] for line in waiting(away.directory)]
+    asked = [
+        json.loads(line)["body"]["response_format"]["json_schema"]["name"]
+        for line in unanswered_requests(away.directory)
+    ]
     assert {name.partition("-")[0] for name in asked} == {"link", "implied"}
 
 
@@ -612,8 +616,8 @@ def test_what_is_no_evidence_may_be_suspected_too() -> None:
     inference = opened(answering())
     workspace = inference.workspace
     agent = begun(inference)
-    (duty,) = (one.payload.id for one in workspace.log.tail() if isinstance(one.payload, Obligation))
-    workspace.suspect(duty, workspace.observe("It rains.", by="A2", task="trip"), by="A2")
+    (duty,) = (one.payload.id for one in workspace._desk.log.tail() if isinstance(one.payload, Obligation))
+    workspace.judge(Pair(item=duty, evidence=workspace.observe("It rains.", by="A2", task="trip")), by="A2")
     assert inference.prepare(agent).links == 2
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.inference import Prepared
-from readmit.inference.settings import Budgets
+from readmit.inference.settings import RequestBudgets
 from readmit.models.embedders import Lexical
 from readmit.models.protocols import Fault
 from readmit.records.acts.event import EventKind
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def inference(workspace: Workspace) -> list[Prepared]:
-    rows = [row for row in workspace.log.audit.rows() if row.kind == "inference"]
+    rows = [row for row in workspace._desk.log.audit.rows() if row.kind == "inference"]
     return [decode(row.body, Prepared, what="row") for row in rows]
 
 
@@ -36,7 +36,7 @@ def test_a_changed_premise_takes_the_item_out_and_the_audit_says_what_was_done()
         assert found == {
             "bedtime": "premise_changed", "screens": "not_needed", "o_advise": "withheld", instead: "not_needed"
         }  # fmt: skip
-        assert SHIFT.startswith(workspace.log.item(instead).text)
+        assert SHIFT.startswith(workspace._desk.log.item(instead).text)
         assert (returned.kind, returned.missing) == ("blocked", ("d_bed",))
         (cause,) = returned.explain("bedtime").disposition.causes
         assert (cause.ref, cause.note) == (shift, "The user is at home in the evening.")
@@ -45,7 +45,7 @@ def test_a_changed_premise_takes_the_item_out_and_the_audit_says_what_was_done()
         # The last of each is for what took its place, held against what was observed after it.
         assert {one.stage: one.calls for one in row.usage} == {"premises": 3, "implied": 2, "verify": 5}
         assert (row.tokens, row.replacements) == (10 * 120, (instead,))
-        assert workspace.replay(returned.id).matches
+        assert workspace.returned(returned.id).replay().matches
 
 
 def test_without_a_change_everything_stands() -> None:
@@ -110,7 +110,7 @@ def test_the_verdict_on_the_log_names_model_prompt_and_use() -> None:
         agent = away(workspace)
         hear(workspace, SHIFT)
         foresee(workspace, Ruled()).prepare(agent)
-        said = [event.payload for event in workspace.log.tail() if event.kind is EventKind.JUDGE]
+        said = [event.payload for event in workspace._desk.log.tail() if event.kind is EventKind.JUDGE]
         assert {(one.model, one.prompt, one.use) for one in said if isinstance(one, Verdict)} == {
             ("ruled", "verify@2", "advice/helper/")
         }
@@ -183,8 +183,8 @@ def test_an_exception_refuses_the_return_with_an_audit_row() -> None:
         returned = foresee(workspace, Exploding()).come_back(agent)
         assert (returned.kind, returned.reasons) == ("blocked", (Reason.INFERENCE_FAILED,))
         assert returned.view is None
-        assert "decision" in {row.kind for row in workspace.log.audit.rows() if row.return_id == returned.id}
-        assert workspace.replay(returned.id).skipped
+        assert "decision" in {row.kind for row in workspace._desk.log.audit.rows() if row.return_id == returned.id}
+        assert workspace.returned(returned.id).replay().skipped
 
 
 def test_observations_that_arrive_while_preparing_are_looked_at_too() -> None:
@@ -353,7 +353,7 @@ def test_several_targets_and_more_observations_share_a_scan() -> None:
         hear(workspace, SHIFT, SHOES, *(f"{SHOES} {number}" for number in range(4)))
         model = Ruled()
         model.rules["scan"] = lambda _: '{"labels": []}'
-        budgets = Budgets(scan_tokens=99, verify_tokens=88)
+        budgets = RequestBudgets(scan_tokens=99, verify_tokens=88)
         settings = {"scan_targets": 2, "scan_per_call": 6, "budgets": budgets, "linking": False}
         foresee(workspace, model, signals=("scan",), **settings).come_back(agent)
         assert model.asked["scan"] == 1

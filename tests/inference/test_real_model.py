@@ -38,4 +38,4 @@ def test_a_return_with_a_real_model_ends_in_named_states_and_is_accounted(local_
     assert prepared.judged + prepared.unanswered == 1
     assert returned.kind in ("admitted", "blocked")
     assert states(returned)["bedtime"] in ("admitted", "suspected", "premise_changed")
-    assert workspace.replay(returned.id).matches
+    assert workspace.returned(returned.id).replay().matches

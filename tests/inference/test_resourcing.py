@@ -14,6 +14,7 @@ from readmit.records.acts.event import EventKind
 from readmit.records.acts.looks import Resource
 from readmit.records.error_types import NotAllowedError, RecordError
 from readmit.records.verdicts import Verdict
+from readmit.workspace.workspace import as_readmit
 from tests.board import Team
 from tests.inference.world import Ruled, scored
 
@@ -44,7 +45,7 @@ def back(team: Team, model: Ruled | None = None) -> Any:
 
 
 def resources(team: Team) -> list[Resource]:
-    return [event.payload for event in team.team.log.tail() if isinstance(event.payload, Resource)]
+    return [event.payload for event in team.team._desk.log.tail() if isinstance(event.payload, Resource)]
 
 
 def test_an_item_that_still_holds_of_the_new_text_is_sourced_to_it_by_an_event() -> None:
@@ -57,7 +58,7 @@ def test_an_item_that_still_holds_of_the_new_text_is_sourced_to_it_by_an_event()
     [fate] = [one for one in returned.dispositions if one.item == "h0"]
     assert [cause.reason for cause in fate.recovered] == [Reason.SOURCE_CARRIES]
     assert "still holds of what is there now. Found by ruled/verify@2" in str(returned.explain("h0"))
-    assert team.team.replay(returned.id).matches
+    assert team.team.returned(returned.id).replay().matches
     returned.expose()
 
 
@@ -85,8 +86,8 @@ def test_a_new_text_that_says_otherwise_is_a_verdict_and_what_is_true_now_is_dra
     assert Reason.PREMISE_CHANGED in fate.reasons
     drafted = [one.item for one in returned.dispositions if one.item.startswith("r")]
     assert len(drafted) == 1
-    assert team.team.log.item(drafted[0]).text.startswith("The hotel is Riverside")
-    assert team.team.log.item(drafted[0]).by == "bob"
+    assert team.team._desk.log.item(drafted[0]).text.startswith("The hotel is Riverside")
+    assert team.team._desk.log.item(drafted[0]).by == "bob"
 
 
 def test_what_is_critical_waits_for_somebody_to_confirm_it() -> None:
@@ -121,21 +122,21 @@ def test_a_pair_is_asked_about_once() -> None:
     team.clock.now += timedelta(minutes=5)
     back(team, model)
     assert model.asked["verify"] == asked
-    assert sum(isinstance(event.payload, Verdict) for event in team.team.log.tail()) == asked
+    assert sum(isinstance(event.payload, Verdict) for event in team.team._desk.log.tail()) == asked
 
 
 def test_nobody_but_readmit_sources_an_item_again_and_a_quote_that_does_not_carry_it_counts_for_nothing() -> None:
     team = story(SILENT)
     [fate] = [one for one in team.back().dispositions if one.item == "h0"]
-    now, [receipt] = fate.causes[0].ref, team.team.log.item("h0").receipts
+    now, [receipt] = fate.causes[0].ref, team.team._desk.log.item("h0").receipts
     forged = Resource(target="h0", evidence=receipt.evidence, now=now, quote="Breakfast is at eight", drafted="m")
     with pytest.raises(NotAllowedError, match="may not source"):
-        team.team.append(EventKind.RESOURCE, forged, by="bob")
+        team.team._desk.writer.write(EventKind.RESOURCE, forged, by="bob")
     with pytest.raises(RecordError, match="not a source"):
-        team.team.as_readmit().append(
+        as_readmit(team.team)._desk.writer.write(
             EventKind.RESOURCE, Resource(target="h0", evidence=now, now=now, quote="x", drafted="m")
         )
-    team.team.as_readmit().append(EventKind.RESOURCE, forged)
+    as_readmit(team.team)._desk.writer.write(EventKind.RESOURCE, forged)
     assert not team.back().admitted
 
 

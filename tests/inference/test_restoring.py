@@ -15,7 +15,9 @@ def test_an_overseer_revokes_a_verdict() -> None:
     hear(workspace, SHIFT)
     inference = foresee(workspace, Ruled())
     assert states(inference.come_back(agent))["bedtime"] == "premise_changed"
-    workspace.overrule("bedtime", grant="restore", by="lead", reason="Shift was cancelled.", expires=timedelta(days=30))
+    workspace.admin.overrule(
+        "bedtime", grant="restore", by="lead", reason="Shift was cancelled.", expires=timedelta(days=30)
+    )
     restored = inference.come_back(agent)
     assert restored.admitted
     assert restored.explain("bedtime").disposition.overruled
@@ -43,7 +45,7 @@ def test_a_statement_drawn_late_is_as_old_as_its_evidence() -> None:
     workspace = home()
     agent = away(workspace)
     hear(workspace, SHIFT)
-    said = workspace.log.item("bedtime").receipts[0].evidence
+    said = workspace._desk.log.item("bedtime").receipts[0].evidence
     workspace.record(f"Again: {BEDTIME}", id="late", sources=[said], by="A1", supports=["d_bed"], task="advice")
     assert states(foresee(workspace, Ruled()).come_back(agent))["late"] == "premise_changed"
 

@@ -70,9 +70,9 @@ def test_nothing_new_costs_nothing() -> None:
     watch = foresee(workspace, Ruled()).watch()
     assert watch.look().prepared
     watch.look()
-    head, last = workspace.epoch, workspace.log.audit.last
+    head, last = workspace.epoch, workspace._desk.log.audit.last
     assert watch.look().prepared == ()
-    assert (workspace.epoch, workspace.log.audit.last) == (head, last)
+    assert (workspace.epoch, workspace._desk.log.audit.last) == (head, last)
 
 
 def test_an_agent_that_holds_a_view_is_notified_once() -> None:
@@ -91,7 +91,7 @@ def test_an_agent_that_holds_a_view_is_notified_once() -> None:
     (announcement,) = announced
     assert (announcement.return_id, announcement.item) == (returned.id, "bedtime")
     assert announcement.state is State.PREMISE_CHANGED
-    assert [row.item for row in workspace.log.audit.rows() if row.kind == "announcement"] == ["bedtime"]
+    assert [row.item for row in workspace._desk.log.audit.rows() if row.kind == "announcement"] == ["bedtime"]
     hear(workspace, SHOES)
     watch.look()
     # A watch that starts over does not announce it again.

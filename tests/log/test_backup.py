@@ -53,7 +53,7 @@ def test_a_backup_holds_what_is_committed_while_others_write(file: Path, tmp_pat
         copies = []
         for number in range(5):
             before = team.epoch
-            epoch = team.backup(tmp_path / f"copy{number}.db")
+            epoch = team.admin.backup(tmp_path / f"copy{number}.db")
             assert before <= epoch <= team.epoch
             copies.append((tmp_path / f"copy{number}.db", epoch))
         done.set()
@@ -62,7 +62,7 @@ def test_a_backup_holds_what_is_committed_while_others_write(file: Path, tmp_pat
             assert not Path(f"{copy}-wal").exists(), "complete in one file"
             with verify(copy, keys=pinned_elsewhere(copy)) as same:
                 assert same.epoch == epoch
-                assert list(same.log.tail()) == list(team.log.tail(until=epoch))
+                assert list(same._desk.log.tail()) == list(team._desk.log.tail(until=epoch))
                 usable(same, "copy")
 
 
@@ -71,7 +71,7 @@ def test_a_backup_is_for_its_owner_alone_whatever_the_umask(file: Path, tmp_path
     before = os.umask(0)
     try:
         with Workspace.open(file) as team:
-            team.backup(tmp_path / "copy.db")
+            team.admin.backup(tmp_path / "copy.db")
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
@@ -84,11 +84,11 @@ def test_a_backup_overwrites_nothing(file: Path, tmp_path: Path) -> None:
     with Workspace.open(file) as team:
         for target in (kept, tmp_path / "link", file):
             with pytest.raises(StoreError, match="exists already; name a new file"):
-                team.backup(target)
+                team.admin.backup(target)
         with pytest.raises(StoreError, match="cannot write"):
-            team.backup(tmp_path / "nowhere" / "copy.db")
+            team.admin.backup(tmp_path / "nowhere" / "copy.db")
         with team.batch(), pytest.raises(StoreError, match="make it after the batch"):
-            team.backup(tmp_path / "copy.db")
+            team.admin.backup(tmp_path / "copy.db")
     assert kept.read_text() == "mine"
     assert not (tmp_path / "new").exists()
     assert not (tmp_path / "copy.db").exists()
@@ -101,7 +101,7 @@ def test_a_lost_file_is_rescued_from_the_open_workspace(file: Path, tmp_path: Pa
         file.unlink()
         with pytest.raises(StoreError, match=r"workspace\.backup"):
             team.record("after", by="bob", id="after")
-        team.backup(tmp_path / "rescued.db")
+        team.admin.backup(tmp_path / "rescued.db")
     assert restore(tmp_path / "rescued.db", str(file)).lacking[0].events == 0
     with verify(file, ["item:before", "item:after"]) as team:
         usable(team, "rescued")
@@ -111,7 +111,7 @@ def test_a_backup_can_be_awaited(file: Path, tmp_path: Path) -> None:
     async def work() -> bool:
         async with await AsyncWorkspace.open(file) as team:
             await team.observe("text", by="bob")
-            return await team.backup(tmp_path / "copy.db") == await team.epoch()
+            return await team.admin.backup(tmp_path / "copy.db") == await team.epoch()
 
     assert asyncio.run(work())
 
@@ -119,7 +119,7 @@ def test_a_backup_can_be_awaited(file: Path, tmp_path: Path) -> None:
 def test_a_server_is_backed_up_with_its_own_tools(fresh_url: Callable[[], str], tmp_path: Path) -> None:
     place = fresh_url()
     with Workspace.open(place) as team, pytest.raises(StoreError, match=r"pg_dump .*--schema=.*:\*\*\*@"):
-        team.backup(tmp_path / "copy.db")
+        team.admin.backup(tmp_path / "copy.db")
     with pytest.raises(StoreError, match=r"pg_restore .*:\*\*\*@"):
         restore(tmp_path / "copy.db", place)
 
@@ -132,7 +132,7 @@ def backed_up(file: Path) -> Path:
     prepare(file)
     saved = file.with_name("saved.db")
     with Workspace.open(file) as team:
-        team.backup(saved)
+        team.admin.backup(saved)
         team.record("later", by="bob", id="later")
         team.record("later still", by="bob", id="still")
     return saved
@@ -232,7 +232,7 @@ def test_another_history_is_named(file: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     prepare(other)
     with Workspace.open(other) as team:
-        team.backup(tmp_path / "of-other.db")
+        team.admin.backup(tmp_path / "of-other.db")
     for replace in (False, True):
         with pytest.raises(StoreError, match=rf"backup of store {id_of(other)}, and {id_of(file)} was seen at"):
             restore(tmp_path / "of-other.db", str(file), replace=replace)
@@ -271,7 +271,7 @@ def test_what_was_handed_over_after_the_backup_stays_refused_until_the_loss_is_a
     with Workspace.open(file) as team:
         ann = team.agent("ann", role="planner", task="trip")
         first = ann.come_back(checkpoint="left")
-        team.backup(saved)
+        team.admin.backup(saved)
         first.expose()
         first.acknowledge()
     done = restore(saved, str(file), replace=True)
@@ -279,8 +279,8 @@ def test_what_was_handed_over_after_the_backup_stays_refused_until_the_loss_is_a
     with Workspace.open(file) as team:
         secret, identity = first.secret, first.request.identity
         with pytest.raises(ExposureError, match=r"an older copy was put back.*readmit restore") as refused:
-            team.expose(first.id, identity=identity, secret=secret)
+            team._desk.expose(first.id, identity, secret)
         assert refused.value.reasons == (Reason.EPOCH_AHEAD,)
     restore(saved, str(file), replace=True, accept_loss=True)
     with Workspace.open(file) as team:
-        assert team.expose(first.id, identity=identity, secret=secret).items
+        assert team._desk.expose(first.id, identity, secret).items

@@ -48,16 +48,16 @@ def team(place: Path | str) -> Iterator[Workspace]:
 
 READS: dict[str, Callable[[Workspace, str], object]] = {
     "the end": lambda team, _: team.epoch == 3,
-    "the last moment": lambda team, _: team.log.learnt == START,
-    "the log": lambda team, _: [event.epoch for event in team.log.tail()] == [1, 2, 3],
+    "the last moment": lambda team, _: team._desk.log.learnt == START,
+    "the log": lambda team, _: [event.epoch for event in team._desk.log.tail()] == [1, 2, 3],
     "an event": lambda team, _: team.log.event(3).payload.text == "two",  # type: ignore[attr-defined]
-    "evidence": lambda team, digest: team.log.evidence(digest).epoch == 3,
-    "whether there is evidence": lambda team, digest: team.log.evidence_id(digest),
-    "a sighting": lambda team, digest: team.log.sighting(digest)[digest].intact,
-    "a name": lambda team, digest: team.log.named(EventKind.OBSERVE, digest[:32]),
-    "what ann can see": lambda team, _: len(team.log.observations(ANN, until=99)) == 2,
-    "who wrote": lambda team, _: team.log.wrote("bob", since=2),
-    "the indexes": lambda team, _: len(list(indexed(team.log, "filed"))) == 2,
+    "evidence": lambda team, digest: team._desk.log.evidence(digest).epoch == 3,
+    "whether there is evidence": lambda team, digest: team._desk.log.evidence_id(digest),
+    "a sighting": lambda team, digest: team._desk.log.sighting(digest)[digest].intact,
+    "a name": lambda team, digest: team._desk.log.named(EventKind.OBSERVE, digest[:32]),
+    "what ann can see": lambda team, _: len(team._desk.log.observations(ANN, until=99)) == 2,
+    "who wrote": lambda team, _: team._desk.log.wrote("bob", since=2),
+    "the indexes": lambda team, _: len(list(indexed(team._desk.log, "filed"))) == 2,
     "an item that rests on it": lambda team, digest: team.record("it is so", sources=[digest], by="bob"),
 }
 
@@ -68,7 +68,7 @@ def test_a_read_sees_what_waits(team: Workspace, case: str) -> None:
         team.observe("one", by="bob")
         digest = team.observe("two", by="bob")
         assert READS[case](team, digest)
-    assert audit(team.log).intact
+    assert audit(team._desk.log).intact
 
 
 # A call that fails leaves the batch as it was before.
@@ -84,10 +84,10 @@ FAILURES: dict[str, Callable[[Workspace], object]] = {
     "an id of something else": lambda team: team.observe("another", by="bob", id="first"),
     "an id of something that waits": lambda team: team.observe("another", by="bob", id="second"),
     "an id that is none": lambda team: team.observe("text", by="bob", id="not an id"),
-    "in another's name": lambda team: team.append(
+    "in another's name": lambda team: team._desk.writer.write(
         EventKind.OBSERVE, Evidence(text="x", by="cy", at=START, scope=Scope(workspace="default")), by="bob"
     ),
-    "in another workspace": lambda team: team.append(
+    "in another workspace": lambda team: team._desk.writer.write(
         EventKind.OBSERVE, Evidence(text="x", by="bob", at=START, scope=Scope(workspace="other")), by="bob"
     ),
     "one of many": lambda team: team.observe_many(["fine", ""], by="bob"),
@@ -108,7 +108,7 @@ def test_a_failure_that_is_caught_leaves_the_batch_as_it_was(team: Workspace, pl
         team.observe("four", by="bob")
     texts = [event.payload.text for event in team.log.tail() if event.kind == "observe"]  # type: ignore[attr-defined]
     assert texts == ["one", "two", "three", "four"]
-    assert audit(team.log).intact
+    assert audit(team._desk.log).intact
     team.close()
     verify(place).close()
 
@@ -123,8 +123,8 @@ def test_names_too_long_for_a_key_fail_with_their_own_call(team: Workspace, plac
         else:
             team.observe("two", by="bob", task=LONG[0], roles=[LONG[1]], principals=[LONG[2]])
         team.observe("three", by="bob")
-    assert [event.by for event in team.log.tail()][1:] == ["bob"] * (2 if is_url(place) else 3)
-    assert audit(team.log).intact
+    assert [event.by for event in team._desk.log.tail()][1:] == ["bob"] * (2 if is_url(place) else 3)
+    assert audit(team._desk.log).intact
 
 
 def test_the_same_under_the_same_id_is_nothing_new_and_everything_else_is(team: Workspace) -> None:
@@ -137,15 +137,15 @@ def test_the_same_under_the_same_id_is_nothing_new_and_everything_else_is(team: 
         assert team.epoch == before + 3
     team.observe("one", by="bob")
     team.observe("one", by="bob", id="named")
-    assert [event.digest for event in team.log.tail(since=before)] == [first] * 4
-    assert team.log.evidence(first).epoch == before + 1, "evidence is known from the first time on"
-    assert audit(team.log).intact
+    assert [event.digest for event in team._desk.log.tail(since=before)] == [first] * 4
+    assert team._desk.log.evidence(first).epoch == before + 1, "evidence is known from the first time on"
+    assert audit(team._desk.log).intact
 
 
 def test_epochs_are_those_of_the_log(team: Workspace) -> None:
     def observed(text: str) -> list[int]:
         evidence = Evidence(text=text, by="bob", at=START, scope=Scope(workspace="default"))
-        return team.log.append([draft(EventKind.OBSERVE, evidence, id=None, by="bob", at=START)], now=START)
+        return team._desk.log.append([draft(EventKind.OBSERVE, evidence, id=None, by="bob", at=START)], now=START)
 
     with team.batch():
         assert [observed(text) for text in ("one", "two", "one", "three")] == [[2], [3], [4], [5]]
@@ -246,7 +246,7 @@ def test_what_cannot_be_written_is_not_committed_whatever_is_caught(
                 patch.setattr("readmit.log.log.insert", full)
                 for _ in range(2):
                     with pytest.raises((StoreError, sqlite3.OperationalError)):
-                        team.log.named(EventKind.OBSERVE, "x")
+                        team._desk.log.named(EventKind.OBSERVE, "x")
                 with pytest.raises((StoreError, sqlite3.OperationalError)):
                     team.record("two", by="bob")
                 raise KeyboardInterrupt
@@ -255,7 +255,7 @@ def test_what_cannot_be_written_is_not_committed_whatever_is_caught(
         work()
     assert team.epoch == before
     team.observe("after", by="bob")
-    assert audit(team.log).intact
+    assert audit(team._desk.log).intact
 
 
 def test_a_batch_whose_last_writes_fail_is_undone(team: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,7 +277,7 @@ def test_a_batch_whose_last_writes_fail_is_undone(team: Workspace, monkeypatch: 
             with pytest.raises((StoreError, sqlite3.OperationalError)):
                 work(levels)
         assert team.epoch == before
-        assert not team.log.pending
+        assert not team._desk.log.pending
     # A level alone is undone; the batch around it goes on.
     with team.batch():
         with monkeypatch.context() as patch:
@@ -287,7 +287,7 @@ def test_a_batch_whose_last_writes_fail_is_undone(team: Workspace, monkeypatch: 
         assert team.epoch == before
         team.observe("two", by="bob")
     assert team.epoch == before + 1
-    assert audit(team.log).intact
+    assert audit(team._desk.log).intact
 
 
 def interrupted(*_: object, **__: object) -> Any:
@@ -315,8 +315,8 @@ def test_an_observation_interrupted_half_way_spoils_its_batch(
     for goes_on in (False, True):
         with suppress(StoreError):
             work(goes_on=goes_on)
-        assert [event.epoch for event in team.log.tail()] == list(range(1, team.epoch + 1))
-        assert audit(team.log).intact
+        assert [event.epoch for event in team._desk.log.tail()] == list(range(1, team.epoch + 1))
+        assert audit(team._desk.log).intact
 
 
 def test_an_id_that_is_another_text_s_digest_spoils_the_batch_and_nothing_else(team: Workspace) -> None:
@@ -334,7 +334,7 @@ def test_an_id_that_is_another_text_s_digest_spoils_the_batch_and_nothing_else(t
     assert team.epoch == before
     with pytest.raises(ConflictError, match="already used"):
         team.observe("later", by="bob")
-    assert audit(team.log).intact
+    assert audit(team._desk.log).intact
 
 
 def test_threads_that_observe_in_batches_take_turns(place: Path | str) -> None:
@@ -347,7 +347,7 @@ def test_threads_that_observe_in_batches_take_turns(place: Path | str) -> None:
                 with team.batch():
                     for part in range(4):
                         team.observe(f"{name} {number} {part}", by=f"{name}.{number}")
-                assert len(list(team.log.tail())) <= team.epoch
+                assert len(list(team._desk.log.tail())) <= team.epoch
         except BaseException as error:  # noqa: BLE001 - reported below
             failures.append(error)
 
@@ -357,7 +357,7 @@ def test_threads_that_observe_in_batches_take_turns(place: Path | str) -> None:
     for thread in threads:
         thread.join()
     assert failures == []
-    writers = [event.by for event in team.log.tail()][1:]
+    writers = [event.by for event in team._desk.log.tail()][1:]
     assert len(writers) == 160
     assert all(len(set(writers[start : start + 4])) == 1 for start in range(0, 160, 4)), "a batch is one run of the log"
     team.close()
@@ -371,9 +371,9 @@ def test_a_refused_observation_is_not_written(place: Path | str) -> None:
     with Workspace.open(place, clock=lambda: START) as team, team.batch():
         before = team.epoch
         with pytest.raises(NotAllowedError):
-            team.log.append([observation("a", None, ())], now=START, check=refuse)
+            team._desk.log.append([observation("a", None, ())], now=START, check=refuse)
         assert team.epoch == before
-        assert not any(event.kind == "observe" for event in team.log.tail())
+        assert not any(event.kind == "observe" for event in team._desk.log.tail())
 
 
 # What is checked once for many is the same as checked for each.
@@ -400,7 +400,7 @@ def test_an_observation_is_the_same_after_any_other(first: str, then: str) -> No
         said = {"by": "bob"} | {key: value for key, value in SPOKEN[then].items() if key != "id"}
         digest = team.observe("The train runs.", **said)
         assert digest == other.observe("The train runs.", **said)
-        after, alone = team.log.evidence(digest), other.log.evidence(digest)
+        after, alone = team._desk.log.evidence(digest), other._desk.log.evidence(digest)
         assert (after.id, after.by, after.at, after.payload) == (alone.id, alone.by, alone.at, alone.payload)
 
 

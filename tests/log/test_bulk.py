@@ -23,7 +23,7 @@ from tests.scene import START
 
 if TYPE_CHECKING:
     from readmit.records.acts.draft import Draft
-    from readmit.writing.observation_draft import ObservationEntry
+    from readmit.writing.new_event import ObservationEntry
 
 TABLES = ("workspace", "event", "name", "filed", "audience", "about", "slot_item", "slot_reach", "binding")
 
@@ -122,8 +122,10 @@ def test_many_observations_are_those_of_one_verb_each() -> None:
         two = other.observe("The train runs.", by="A2", id="t", source="document", task="trip", roles=["planner"])
         three = other.observe("The bus runs – ünless it snows.", by="A1", task="trip", roles=["planner"])
         assert digests == [one, two, three]
-        assert [event.payload for event in team.log.tail()][1:] == [event.payload for event in other.log.tail()][1:]
-        assert [event.id for event in team.log.tail()][1:] == [event.id for event in other.log.tail()][1:]
+        assert [event.payload for event in team._desk.log.tail()][1:] == [
+            event.payload for event in other._desk.log.tail()
+        ][1:]
+        assert [event.id for event in team._desk.log.tail()][1:] == [event.id for event in other._desk.log.tail()][1:]
         assert team.observe_many(given_as, by="A1", task="trip", roles=["planner"]) == digests
         assert team.epoch == other.epoch + 2, "two without an id are new, and the named one is not"
 

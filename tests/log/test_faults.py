@@ -163,7 +163,7 @@ def test_a_failing_read_is_reported_in_our_words(file: Path) -> None:
             other.execute("DROP TABLE milestone")
         other.close()
         with pytest.raises(StoreError, match="storage failed: no such table"):
-            _ = team.policy
+            _ = team.admin.policy
 
 
 def test_a_damaged_file_is_reported_in_our_words(file: Path) -> None:
@@ -208,4 +208,4 @@ def test_what_is_lost_is_still_in_the_open_workspace(file: Path) -> None:
         file.unlink()
         with pytest.raises(StoreError, match=r"workspace\.backup"):
             team.observe("after", by="bob")
-        assert [event.by for event in team.log.tail()][-2:] == ["bob", "bob"]
+        assert [event.by for event in team._desk.log.tail()][-2:] == ["bob", "bob"]

@@ -113,7 +113,7 @@ def test_an_exposure_survives_a_full_disk_under_the_keys(small: Path, tmp_path: 
             outcome.expose()
         assert {item.id for item in outcome.expose().items} == HELD
         outcome.acknowledge()
-        assert audit(team.log).intact
+        assert audit(team._desk.log).intact
 
 
 def test_a_delivery_survives_a_disk_under_the_keys_that_fills_up_later(small: Path, tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_nothing_is_written_after_the_database_undid_a_transaction(tmp_path: Pat
         def work() -> None:
             with team.batch():
                 team.record("one", by="bob")
-                team.log.connection.sql.ahead("ROLLBACK", ())
+                team._desk.log.connection.sql.ahead("ROLLBACK", ())
                 with pytest.raises(StoreError, match="undid this transaction"):
                     team.record("two", by="bob")
 

@@ -57,10 +57,10 @@ def fill(team: Workspace) -> None:
     ann = team.agent("ann", role="planner", task="trip")
     ann.depart()
     ann.come_back().expose()
-    team.log.derived.write("facts", "m", {"a": b"1"})
-    ScopedMem(team.log.memories, team.name).form(Material(text="Ask for a late check-in.", key="k"))
+    team._desk.log.derived.write("facts", "m", {"a": b"1"})
+    ScopedMem(team._desk.log.memories, team.name).form(Material(text="Ask for a late check-in.", key="k"))
     bound = (Binding(of="evidence", ref=source),)
-    team.log.sources.write("x", [Entry(record="r", text="0" * 64, bindings=bound, by="bob")])
+    team._desk.log.sources.write("x", [Entry(record="r", text="0" * 64, bindings=bound, by="bob")])
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ def test_an_id_that_is_none_names_no_folder(
     monkeypatch.setenv("READMIT_KEYS", str(keys))
     with Workspace.open(url) as team:
         team.observe("The hotel confirms.", by="bob")
-        team.signer()
+        team._desk.keys.signer()
     before = sorted(tmp_path.rglob("*"))
     with as_administrator(server) as client:
         client.execute(f"UPDATE {schema_of(url)}.store SET id = %s", (named,))
@@ -300,9 +300,17 @@ def test_the_password_is_in_nothing_that_is_said(url: str, caplog: pytest.LogCap
     scene = Scene(url)
     scene.covered()
     bundle = scene.away().expose()
-    said = [bundle.markdown(), repr(scene.team), repr(scene.team.log), repr(vars(scene.team.log)), repr(Address(url))]
-    said += [repr(vars(scene.team.log.connection)), str(scene.team.log.connection)]
-    said += [repr(row) for row in scene.team.log.audit.rows()] + [repr(event) for event in scene.team.log.tail()]
+    said = [
+        bundle.markdown(),
+        repr(scene.team),
+        repr(scene.team._desk.log),
+        repr(vars(scene.team._desk.log)),
+        repr(Address(url)),
+    ]
+    said += [repr(vars(scene.team._desk.log.connection)), str(scene.team._desk.log.connection)]
+    said += [repr(row) for row in scene.team._desk.log.audit.rows()] + [
+        repr(event) for event in scene.team._desk.log.tail()
+    ]
 
     def interrupted() -> None:
         with scene.team.batch():
@@ -342,8 +350,8 @@ def test_the_command_line_works_on_a_server_and_shows_it_without_password(
 
 def test_keys_lie_in_the_folder_that_was_named(url: str, tmp_path: Path) -> None:
     with Workspace.open(url, keys=tmp_path / "elsewhere", clock=lambda: START) as team:
-        key = team.signer().keyid
-        ring = tmp_path / "elsewhere" / team.log.store_id
+        key = team._desk.keys.signer().keyid
+        ring = tmp_path / "elsewhere" / team._desk.log.store_id
     assert (ring / f"{key}.pem").is_file()
     assert ring.stat().st_mode & 0o077 == 0
     with Workspace.open(url) as team, pytest.raises(SealError, match=r"no private key in .* set READMIT_KEYS to the"):
@@ -364,7 +372,7 @@ def test_a_connection_lost_between_calls_is_made_anew(url: str, server: Server) 
         for step in (
             lambda: team.observe("It goes on.", by="bob"),
             lambda: team.epoch,
-            lambda: list(team.log.tail()),
+            lambda: list(team._desk.log.tail()),
             lambda: team.agent("ann", role="planner", task="trip").come_back(checkpoint="left").expose(),
         ):
             terminate(server)
@@ -401,7 +409,7 @@ def test_an_answer_that_never_came_is_said_to_be_unknown(
 ) -> None:
     """The word to commit was sent, and the connection ended: repeating it with the same id is right either way."""
     with Workspace.open(url, clock=lambda: START) as team:
-        connection: Any = team.log.connection
+        connection: Any = team._desk.log.connection
         epoch, send = team.epoch, connection._send
 
         def lose(waiting: list[Any]) -> None:
@@ -428,7 +436,7 @@ def test_an_answer_that_never_came_is_said_to_be_unknown(
 def test_a_statement_that_failed_unnoticed_keeps_the_transaction_from_counting(url: str) -> None:
     with Workspace.open(url, clock=lambda: START) as team:
         epoch = team.epoch
-        sql = team.log.connection.sql
+        sql = team._desk.log.connection.sql
 
         def careless() -> None:
             with team.batch():
@@ -447,7 +455,7 @@ def test_a_server_that_hangs_ends_in_an_error_and_nothing_is_handed_over(
     scene = Scene(url)
     scene.covered()
     outcome = scene.away()
-    head = scene.team.log.audit.last
+    head = scene.team._desk.log.audit.last
     address: Any = scene.team.log.connection._address  # type: ignore[attr-defined]
     server.hang()
     try:
@@ -462,7 +470,7 @@ def test_a_server_that_hangs_ends_in_an_error_and_nothing_is_handed_over(
     finally:
         server.hang(signal.SIGCONT)
     # What was asked may still be carried out by the server; what was not answered is not known, and not handed over.
-    assert scene.team.log.audit.last == head
+    assert scene.team._desk.log.audit.last == head
     assert outcome.expose().items
 
 
@@ -482,7 +490,7 @@ def test_a_statement_may_take_its_time_but_not_forever(url: str, monkeypatch: py
     Workspace.open(url).close()
     monkeypatch.setattr("readmit.log.engines.postgres_client.STATEMENT_SECONDS", 3)
     with Workspace.open(url) as team:
-        sql = team.log.connection.sql
+        sql = team._desk.log.connection.sql
         with pytest.raises(StoreError, match="a statement took longer than 3 seconds; call again"):
             sql.execute("SELECT pg_sleep(60)")
         assert team.observe("It goes on.", by="bob")
@@ -504,7 +512,7 @@ def test_a_writer_that_stopped_does_not_keep_the_others_from_writing(url: str, m
             stop()
         assert stopped.observe("Awake again.", by="bob")
     with verify(url) as team:
-        assert [event.by for event in team.log.tail()][1:] == ["cy", "bob"]
+        assert [event.by for event in team._desk.log.tail()][1:] == ["cy", "bob"]
 
 
 def test_names_that_no_index_holds_are_refused_with_the_way_out(url: str) -> None:
@@ -524,7 +532,7 @@ def test_a_commit_is_on_disk_whatever_the_server_is_set_to(url: str, server: Ser
     server.sql(f"ALTER ROLE {ROLE} SET synchronous_commit TO {asked}")
     try:
         with Workspace.open(url) as team:
-            sql = team.log.connection.sql
+            sql = team._desk.log.connection.sql
             assert sql.execute("SELECT current_setting('synchronous_commit')").fetchone() == (kept,)
     finally:
         server.sql(f"ALTER ROLE {ROLE} RESET synchronous_commit")
@@ -543,4 +551,4 @@ def test_a_consumed_view_stays_consumed_when_a_backup_is_restored(url: str, serv
     outcome.expose()
     copy = server.url(schema_of(url), database="restored")
     with Workspace.open(copy, clock=lambda: START) as restored, pytest.raises(TamperedError, match="was rolled back"):
-        restored.expose(outcome.id, identity=outcome.request.identity, secret=outcome.secret)
+        restored._desk.expose(outcome.id, outcome.request.identity, outcome.secret)

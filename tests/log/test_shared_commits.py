@@ -33,8 +33,8 @@ def _together(work: Callable[[int], object]) -> list[BaseException | None]:
 
 
 def _commits(team: Workspace) -> int:
-    with team.log.reading():
-        return int(team.log.commits.head().edge.size)
+    with team._desk.log.reading():
+        return int(team._desk.log.commits.head().edge.size)
 
 
 def test_writers_share_commits(place: Path | str) -> None:
@@ -59,7 +59,10 @@ def test_a_call_returns_once_its_event_is_durable(place: Path | str) -> None:
                 for turn in range(EACH):
                     digest = team.observe(f"Observation {number}.{turn}.", by=f"w{number}")
                     name = team.record(f"Fact {number}.{turn}.", by=f"w{number}", slot=f"s{turn}", sources=[digest])
-                    if other.log.evidence_id(digest) is None or other.log.named(EventKind.RECORD, name) is None:
+                    if (
+                        other._desk.log.evidence_id(digest) is None
+                        or other._desk.log.named(EventKind.RECORD, name) is None
+                    ):
                         lost.append(name)
 
         assert _together(write) == [None] * THREADS
@@ -92,7 +95,7 @@ def test_a_commit_that_fails_fails_every_writer_of_it_and_writes_nothing(
 ) -> None:
     with Workspace.open(place) as team:
         team.observe("Before.", by="ann")
-        epoch, sealer = team.epoch, team.log.commits.sealer
+        epoch, sealer = team.epoch, team._desk.log.commits.sealer
         assert sealer is not None
 
         def refuse(*_: object, **__: object) -> bytes:
@@ -118,12 +121,12 @@ def test_readers_batches_and_single_writes_mix(place: Path | str) -> None:
                         team.observe(f"Batch {turn} a.", by="ann")
                         team.observe(f"Batch {turn} b.", by="ann")
                 elif number == 1:
-                    with team.log.reading():
-                        seen.append(len(list(team.log.tail())) == team.epoch)
+                    with team._desk.log.reading():
+                        seen.append(len(list(team._desk.log.tail())) == team.epoch)
                 else:
                     digest = team.observe(f"Single {number}.{turn}.", by="bob")
-                    seen.append(team.log.evidence_id(digest) is not None)
+                    seen.append(team._desk.log.evidence_id(digest) is not None)
 
         assert _together(work) == [None] * THREADS
         assert all(seen)
-        assert sum(event.kind == "observe" for event in team.log.tail()) == EACH * THREADS
+        assert sum(event.kind == "observe" for event in team._desk.log.tail()) == EACH * THREADS

@@ -40,20 +40,20 @@ def test_a_name_may_be_any_text(place: Path | str, case: str) -> None:
         team.revoke(item, by=word, reason=word)
         agent = team.agent(word, role=word, task=word)
         agent.depart()
-        assert [event.by for event in team.log.seen(agent.identity, until=99)] == [word, word]
-        assert team.log.ended(word, since=START.replace(year=2020)) == 1
+        assert [event.by for event in team._desk.log.seen(agent.identity, until=99)] == [word, word]
+        assert team._desk.log.ended(word, since=START.replace(year=2020)) == 1
         assert team.log.evidence(source).payload.text == word  # type: ignore[attr-defined]
-        assert team.log.latest(team.log.event(team.epoch).kind, agent.identity.agent) is not None
-        memory = ScopedMem(team.log.memories, word, store=word)
+        assert team._desk.log.latest(team._desk.log.event(team.epoch).kind, agent.identity.agent) is not None
+        memory = ScopedMem(team._desk.log.memories, word, store=word)
         [change] = memory.form(Material(text=f"{word} x", key="k", owner=word))
         [hit] = memory.search("x", limit=3, reader=word)
         assert (hit.id, hit.text) == (change.record.id, f"{word} x")
-        team.log.derived.write(word, word, {word: b"1"})
-        assert team.log.derived.read(word, word, [word, "other"]) == {word: b"1"}
+        team._desk.log.derived.write(word, word, {word: b"1"})
+        assert team._desk.log.derived.read(word, word, [word, "other"]) == {word: b"1"}
         entry = Entry(record=word, text="0" * 64, bindings=(Binding(ref=item),), by=word, owner=word)
-        team.log.sources.write(word, [entry])
-        assert team.log.sources.entries(word) == {word: entry}
-        assert len(list(team.log.tail())) == team.epoch
+        team._desk.log.sources.write(word, [entry])
+        assert team._desk.log.sources.entries(word) == {word: entry}
+        assert len(list(team._desk.log.tail())) == team.epoch
     assert names(place) == (word,)
 
 
@@ -78,8 +78,8 @@ def test_half_a_character_is_refused_and_nothing_is_written(place: Path | str, w
             "observe": lambda: team.observe(half, by="bob"),
             "by": lambda: team.observe("text", by=half),
             "task": lambda: team.observe("text", by="bob", task=half),
-            "look up": lambda: team.log.item(half),
-            "memory": lambda: ScopedMem(team.log.memories, "w").form(Material(text=half, key="k")),
+            "look up": lambda: team._desk.log.item(half),
+            "memory": lambda: ScopedMem(team._desk.log.memories, "w").form(Material(text=half, key="k")),
             "name": lambda: Workspace.open(place, name=half),
         }
         with pytest.raises(ValueError, match=r"surrogates|UTF-8"):
@@ -94,7 +94,7 @@ def test_long_texts_words_and_names(place: Path | str) -> None:
     with Workspace.open(place, clock=lambda: START) as team:
         digest = team.observe(long, by="bob")
         assert team.log.evidence(digest).payload.text == long  # type: ignore[attr-defined]
-        memory = ScopedMem(team.log.memories, team.name)
+        memory = ScopedMem(team._desk.log.memories, team.name)
         word = "".join(f"{number:x}" for number in range(30_000))
         memory.form(Material(text=f"short {word}", key="k"))
         assert [hit.text for hit in memory.search(word, limit=1)] == [f"short {word}"]
@@ -103,5 +103,5 @@ def test_long_texts_words_and_names(place: Path | str) -> None:
         team.record("text", id=own_id(name, "i" * 90), by=name, principals=[name], slot="s" * 128)
         agent = team.agent(name, role="planner", task="trip")
         agent.depart()
-        assert [event.by for event in team.log.seen(agent.identity, until=99)] == [name]
+        assert [event.by for event in team._desk.log.seen(agent.identity, until=99)] == [name]
     verify(place).close()

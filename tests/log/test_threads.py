@@ -28,15 +28,15 @@ def team(place: Path | str) -> Iterator[Workspace]:
 
 
 def in_one_state(team: Workspace) -> tuple[int, int]:
-    with team.log.reading():
-        return team.log.head, len(list(team.log.tail()))
+    with team._desk.log.reading():
+        return team._desk.log.head, len(list(team._desk.log.tail()))
 
 
 READS: dict[str, Callable[[Workspace], object]] = {
     "the epoch": lambda team: team.epoch,
-    "the events": lambda team: [event.id for event in team.log.tail()],
-    "a name": lambda team: team.log.beginning_with("item", "of-the-batch", limit=9),
-    "the last moment": lambda team: team.log.learnt,
+    "the events": lambda team: [event.id for event in team._desk.log.tail()],
+    "a name": lambda team: team._desk.log.beginning_with("item", "of-the-batch", limit=9),
+    "the last moment": lambda team: team._desk.log.learnt,
     "one state": in_one_state,
 }
 
@@ -90,7 +90,7 @@ def test_a_batch_of_another_thread_is_not_a_batch_of_this_one(place: Path | str)
         with ThreadPoolExecutor(2) as pool:
             writing = pool.submit(write)
             assert began.wait(LONG)
-            assert not team.log.pending
+            assert not team._desk.log.pending
             exposing = pool.submit(outcome.expose)
             go_on.set()
             assert {item.id for item in exposing.result(LONG).items} == {"o", "f", "h"}
@@ -121,26 +121,26 @@ def test_threads_read_while_others_write(place: Path | str) -> None:
         for one in (*writing, *reading):
             one.result(LONG)
     assert team.epoch == 1 + 3 * 15 * 6
-    assert audit(team.log).intact
+    assert audit(team._desk.log).intact
     team.close()
     verify(place).close()
 
 
 def check_a_long_read(team: Workspace, number: int) -> None:
-    events = list(team.log.tail())
+    events = list(team._desk.log.tail())
     assert [event.epoch for event in events] == list(range(1, len(events) + 1))
     for event in events[-5:]:
-        assert team.log.event(event.epoch) == event
-    for name in team.log.beginning_with("item", f"i{number}-", limit=50):
-        assert team.log.item(name).slot == f"s{number}"
+        assert team._desk.log.event(event.epoch) == event
+    for name in team._desk.log.beginning_with("item", f"i{number}-", limit=50):
+        assert team._desk.log.item(name).slot == f"s{number}"
     assert len(events) <= team.epoch
 
 
 def test_a_generator_goes_on_in_another_thread(team: Workspace, place: Path | str) -> None:
     team.observe_many([f"text {number}" for number in range(50)], by="bob")
-    events = iter(team.log.tail())
+    events = iter(team._desk.log.tail())
     with ThreadPoolExecutor(1) as pool:
         first = next(events)
         rest = pool.submit(list, events).result(LONG)
     assert [first.epoch, *(event.epoch for event in rest)] == list(range(1, 52))
-    assert team.log.connection.end_of_log is None, is_url(place)
+    assert team._desk.log.connection.end_of_log is None, is_url(place)

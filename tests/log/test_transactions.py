@@ -135,7 +135,7 @@ def test_threads_take_turns(place: Path | str) -> None:
     for thread in threads:
         thread.join()
     assert failures == []
-    events = [event.id for event in team.log.tail() if event.id.startswith("item:")]
+    events = [event.id for event in team._desk.log.tail() if event.id.startswith("item:")]
     assert len(events) == 160
     for start in range(0, 160, 4):
         batch = {name.rpartition(".")[0] for name in events[start : start + 4]}
@@ -165,7 +165,7 @@ def test_what_a_level_wrote_and_nobody_read_is_undone_with_it(place: Path | str)
             abandoned()
         assert team.epoch == before + 1
     with verify(place) as team:
-        assert [event.id for event in team.log.tail()][-2:] == ["item:one", "item:three"]
+        assert [event.id for event in team._desk.log.tail()][-2:] == ["item:one", "item:three"]
 
 
 def test_what_is_closed_is_closed(place: Path | str) -> None:

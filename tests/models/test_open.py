@@ -86,9 +86,7 @@ def test_a_missing_package_names_the_command(
     package: str, spec: str, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     find = importlib.util.find_spec
-    monkeypatch.setattr(
-        "readmit.models.extras.find_spec", lambda name, *rest: None if name == package else find(name, *rest)
-    )
+    monkeypatch.setattr("readmit.plugins.find_spec", lambda name, *rest: None if name == package else find(name, *rest))
     with pytest.raises(ModelError) as raised:
         open_model(spec)
     assert str(raised.value) == f"{package} is not installed; run: {command}"

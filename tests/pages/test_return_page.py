@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from readmit import Pair
 from readmit.diagnosis.history import newest_return
 from readmit.pages import return_page
 from readmit.pages.gather_return import return_values
@@ -30,7 +31,7 @@ def text_of(html: str) -> str:
 
 
 def values(scene: Scene) -> ReturnPage:
-    return return_values(scene.team.log, newest_return(scene.team.log), now=scene.now)
+    return return_values(scene.team._desk.log, newest_return(scene.team._desk.log), now=scene.now)
 
 
 def test_every_item_of_the_travel_case_is_there_with_its_text_and_every_sentence() -> None:
@@ -38,7 +39,7 @@ def test_every_item_of_the_travel_case_is_there_with_its_text_and_every_sentence
         for one in done.returns:
             text = text_of(return_page(done.workspace, one.outcome.id))
             for judged in one.dispositions:
-                assert " ".join(done.workspace.log.item(judged.item).text.split()) in text
+                assert " ".join(done.workspace._desk.log.item(judged.item).text.split()) in text
                 for reason in judged.reasons:
                     assert reason.doc.rstrip(".") in text
 
@@ -105,7 +106,7 @@ def test_a_return_that_failed_says_that_nothing_was_judged(monkeypatch: pytest.M
     scene = Scene()
     scene.covered()
     scene.depart()
-    monkeypatch.setattr("readmit.returning.carry_out.decide", lambda *_: 1 / 0)
+    monkeypatch.setattr("readmit.returning.desk.decide", lambda *_: 1 / 0)
     scene.ann().come_back()
     text = text_of(return_page(scene.team))
     assert "Blocked: nothing was judged" in text
@@ -152,8 +153,8 @@ def test_a_signature_of_a_revoked_key_does_not_verify() -> None:
     scene.covered()
     scene.away()
     key = values(scene).seals[0].key
-    scene.team.as_owner().keys.rotate(now=scene.now)
-    scene.team.as_owner().keys.revoke(key, reason="stolen", now=scene.now)
+    scene.team.as_owner().admin.keys.rotate()
+    scene.team.as_owner().admin.keys.revoke(key, reason="stolen")
     # The log goes on under the new key, which covers the rows of the return.
     assert [(seal.what, seal.verifies) for seal in values(scene).seals] == [("Return view", False), ("Log", True)]
 
@@ -183,7 +184,7 @@ def test_an_observation_out_of_the_agents_sight_is_not_quoted_as_a_source() -> N
 def test_private_experiences_are_listed_without_their_texts() -> None:
     with played(shipped("travel"), ":memory:") as done:
         page = return_page(done.workspace)
-        log = done.workspace.log
+        log = done.workspace._desk.log
         bank = [event.payload for event in log.tail() if isinstance(event.payload, Experience)]
     assert bank
     for one in bank:
@@ -205,11 +206,11 @@ def test_the_newest_return_is_found_behind_later_exposures() -> None:
     scene = Scene()
     scene.covered()
     first = scene.away()
-    assert newest_return(scene.team.log) == first.id
+    assert newest_return(scene.team._desk.log) == first.id
     second = scene.away()
     for _ in range(300):
         second.expose()
-    assert newest_return(scene.team.log) == second.id
+    assert newest_return(scene.team._desk.log) == second.id
 
 
 def test_a_long_text_is_whole_once_and_cut_elsewhere() -> None:
@@ -264,7 +265,7 @@ def test_a_suspicion_shows_what_was_observed() -> None:
     scene = Scene()
     scene.covered(text="The hotel is open.")
     scene.depart()
-    scene.team.suspect("h", scene.news("Workers were seen at the hotel."), by="worker")
+    scene.team.judge(Pair(item="h", evidence=scene.news("Workers were seen at the hotel.")), by="worker")
     scene.come_back()
     text = text_of(return_page(scene.team))
     assert (

@@ -30,7 +30,7 @@ FALLEN = {
 
 
 def values(scene: Scene, slot: str = "hotel", **said: Any) -> SlotPage:
-    return slot_values(scene.team.log, slot, now=scene.now, **said)
+    return slot_values(scene.team._desk.log, slot, now=scene.now, **said)
 
 
 def standing(page: SlotPage) -> list[tuple[str, tuple[str, ...]]]:
@@ -90,8 +90,8 @@ def test_a_premise_that_is_replaced_elsewhere_is_a_moment_of_the_slot() -> None:
 def test_a_policy_that_changes_what_stands_is_a_moment_of_the_slot() -> None:
     scene = Scene(writers=("bob",))
     scene.fact("h0", slot="hotel")
-    scene.team.as_owner().govern(Policy(writers=("bob", "eve")))
-    scene.team.as_owner().govern(Policy(writers=("eve",)))
+    scene.team.as_owner().admin.govern(Policy(writers=("bob", "eve")))
+    scene.team.as_owner().admin.govern(Policy(writers=("eve",)))
     assert standing(values(scene)) == [("bob recorded h0", ("h0",)), ("The policy changed, by owner", ())]
 
 
@@ -122,10 +122,10 @@ class ComparedLife(Life):
         except NotAllowedError:
             return  # it is away in another role, and departing again does not change that
         judged = {one.item: one.reasons for one in returned.dispositions}
-        slots = {slot for task, slot in team.log.slots() if task in ("", who.task)}
+        slots = {slot for task, slot in team._desk.log.slots() if task in ("", who.task)}
         for slot in sorted(slots) if judged else ():
             asked = {"principal": who.principal, "role": who.role, "task": who.task}
-            page = slot_values(team.log, slot, now=returned.request.moment, **asked)
+            page = slot_values(team._desk.log, slot, now=returned.request.moment, **asked)
             stands = {one.entry.id: one.entry.id in page.moments[-1].standing for one in page.items}
             expected = {name: not any(why.state in FALLEN for why in judged[name]) for name in stands}
             assert stands == expected, (who, slot)

@@ -32,11 +32,11 @@ CASES: dict[str, tuple[Callable[[Workspace], object], str, str]] = {
         "a is no longer evidence for d, by bob",
     ),
     "overrule": (
-        lambda team: team.overrule("out", grant="restore", by="boss", reason="r", expires=HOUR),
+        lambda team: team.admin.overrule("out", grant="restore", by="boss", reason="r", expires=HOUR),
         "looked into",
         "boss overruled what is against out (restore)",
     ),
-    "govern": (lambda team: team.as_owner().govern(Policy()), "looked into", "The policy changed, by owner"),
+    "govern": (lambda team: team.as_owner().admin.govern(Policy()), "looked into", "The policy changed, by owner"),
     "observe": (
         lambda team: team.observe("x", by="bob", source="tool_result"),
         "observed",
@@ -63,7 +63,7 @@ def test_an_event_is_worded(name: str) -> None:
     scene.depart()
     write(scene.team)
     scene.come_back()
-    log = scene.team.log
+    log = scene.team._desk.log
     happened = return_values(log, newest_return(log), now=scene.now).happenings
     assert [(one.lane, one.words) for one in happened] == [(lane, words)]
 
@@ -74,6 +74,6 @@ def test_the_moment_that_an_event_names_is_written_out() -> None:
     scene.depart()
     scene.team.close_validity("a", end=scene.now + HOUR, by="bob")
     scene.come_back()
-    log = scene.team.log
+    log = scene.team._desk.log
     (one,) = return_values(log, newest_return(log), now=scene.now).happenings
     assert one.words == "a is true until 2026-03-01 10:00:00 UTC, by bob"

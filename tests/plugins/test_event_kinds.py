@@ -39,32 +39,34 @@ def countersigned(db: str) -> Any:
     with Workspace.open(db) as team:
         mail = team.observe("Sunrise confirms.", by="A2")
         team.record("Sunrise is booked", id="h0", sources=[mail], by="A2")
-        team.append(module.COUNTERSIGN, module.Countersign(target="h0", reason="saw the mail"), by="A3", id="c1")
+        team._desk.writer.write(
+            module.COUNTERSIGN, module.Countersign(target="h0", reason="saw the mail"), by="A3", id="c1"
+        )
     return module
 
 
 def test_an_event_is_appended_and_read_back() -> None:
     module = countersigned("team.db")
     with Workspace.open("team.db") as team:
-        event = list(team.log.tail())[-1]
+        event = list(team._desk.log.tail())[-1]
         assert (event.kind, event.by, event.payload) == (
             module.COUNTERSIGN,
             "A3",
             module.Countersign(target="h0", reason="saw the mail"),
         )
-        assert [one.kind for one in team.log.about(["h0"], until=team.epoch)] == ["record", "countersign"]
+        assert [one.kind for one in team._desk.log.about(["h0"], until=team.epoch)] == ["record", "countersign"]
 
 
 def test_its_own_check_refuses_what_it_does_not_allow() -> None:
     module = countersigned("team.db")
     with Workspace.open("team.db") as team, pytest.raises(NotAllowedError, match="'A2' wrote the item"):
-        team.append(module.COUNTERSIGN, module.Countersign(target="h0"), by="A2")
+        team._desk.writer.write(module.COUNTERSIGN, module.Countersign(target="h0"), by="A2")
 
 
 def test_its_items_must_exist() -> None:
     module = countersigned("team.db")
     with Workspace.open("team.db") as team, pytest.raises(UnknownError, match="no item 'h9'"):
-        team.append(module.COUNTERSIGN, module.Countersign(target="h9"), by="A3")
+        team._desk.writer.write(module.COUNTERSIGN, module.Countersign(target="h9"), by="A3")
 
 
 def test_the_log_and_the_history_of_the_item_show_it() -> None:
@@ -91,7 +93,7 @@ def test_it_has_a_step() -> None:
         {"do": "record", "id": "h0", "text": "Sunrise is booked", "by": "A2"},
         {"do": "countersign", "target": "h0", "by": "A3"}]}"""
     with played(read(scenario)) as done:
-        assert [event.kind for event in done.workspace.log.tail()][-1] == "countersign"
+        assert [event.kind for event in done.workspace._desk.log.tail()][-1] == "countersign"
     assert "CountersignStep" in schema()["$defs"]
 
 
@@ -107,4 +109,4 @@ def test_a_log_of_a_package_that_is_not_installed_is_refused(monkeypatch: pytest
     KINDS.pop("countersign")
     monkeypatch.setattr("readmit.records.acts.kinds.entry_points", lambda group: [])  # noqa: ARG005
     with Workspace.open("team.db") as team, pytest.raises(UnknownError, match="'countersign'; install the one"):
-        list(team.log.tail())
+        list(team._desk.log.tail())

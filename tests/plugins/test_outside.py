@@ -33,7 +33,7 @@ def _installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def open_shelf(team: Workspace, folder: Path) -> MemoryBackend:
-    return open_backend(f"shelf:{folder}", team.log)
+    return open_backend(f"shelf:{folder}", team._desk.log)
 
 
 class TestShelf(BackendConformance):

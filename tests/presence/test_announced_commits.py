@@ -67,7 +67,7 @@ class Heard:
     """Ann's subscription, listened to by a thread of its own."""
 
     def __init__(self, team: Workspace, every: float = HOUR) -> None:
-        self.held = team.subscribe(team.agent("ann", role="planner", task="trip"), every=every)
+        self.held = team.agent("ann", role="planner", task="trip").subscribe(every=every)
         assert self.held.wait(0) == ()
         self._pool = ThreadPoolExecutor(1)
 
@@ -173,10 +173,10 @@ def test_what_nobody_announced_is_found_by_looking(place: Path | str) -> None:
 def test_an_item_that_ends_by_time_falls_without_a_sign(place: Path | str) -> None:
     prepared(place)
     with hearing(place) as heard, Workspace.open(place) as team:
-        end = team.now() + timedelta(seconds=1.5)
+        end = team._desk.writer.clock() + timedelta(seconds=1.5)
         team.close_validity("h0", end=end, by="bob")
         assert items(heard.held.wait(LONG)) == {"h0"}
-        assert end <= team.now() < end + timedelta(seconds=AT_ONCE)
+        assert end <= team._desk.writer.clock() < end + timedelta(seconds=AT_ONCE)
 
 
 def test_a_timeout_is_kept(place: Path | str) -> None:
@@ -228,7 +228,7 @@ def test_an_event_loop_is_told_and_ends_at_once(place: Path | str) -> None:
 
     async def story(other: subprocess.Popen[str]) -> set[str]:
         async with AsyncWorkspace.open(place) as team:
-            held = team.subscribe(team.agent("ann", role="planner", task="trip"), every=HOUR)
+            held = team.agent("ann", role="planner", task="trip").subscribe(every=HOUR)
             waiting = asyncio.create_task(held.wait())
             await asyncio.sleep(0.5)
             await asyncio.to_thread(revoke, other, "h0")

@@ -22,7 +22,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def count_leases(scene: Scene) -> int:
-    return sum(event.kind is EventKind.LEASE for event in scene.team.log.tail())
+    return sum(event.kind is EventKind.LEASE for event in scene.team._desk.log.tail())
 
 
 def test_an_agent_that_is_not_heard_of_is_departed_for_at_the_last_epoch_it_had_seen() -> None:
@@ -32,15 +32,15 @@ def test_an_agent_that_is_not_heard_of_is_departed_for_at_the_last_epoch_it_had_
     scene.ann().present(lease=MINUTE)
     scene.fact("later", supports=["d"])
     scene.wait(MINUTE / 2)
-    assert scene.team.sweep(trust_clock=True).departed == ()
+    assert scene.team.admin.sweep(trust_clock=True).departed == ()
     scene.wait(MINUTE / 2)
-    (departed,) = scene.team.sweep(trust_clock=True).departed
+    (departed,) = scene.team.admin.sweep(trust_clock=True).departed
     assert (departed.reason, departed.epoch, departed.identity.principal) == ("lease_expired", seen, "ann")
-    assert scene.team.log.event(scene.team.epoch).by == AUTHOR
+    assert scene.team._desk.log.event(scene.team.epoch).by == AUTHOR
     outcome = scene.come_back()
     assert outcome.admitted
     assert outcome.request.checkpoint == departed.id
-    assert scene.team.replay(outcome.id).matches
+    assert scene.team.returned(outcome.id).replay().matches
 
 
 def test_calls_renew_a_lease_and_most_of_them_write_nothing() -> None:
@@ -51,7 +51,7 @@ def test_calls_renew_a_lease_and_most_of_them_write_nothing() -> None:
     for number in range(60):
         desk.observe(f"note {number}")
         scene.wait(MINUTE / 12)
-    assert scene.team.sweep(trust_clock=True).departed == ()
+    assert scene.team.admin.sweep(trust_clock=True).departed == ()
     assert count_leases(scene) <= 1 + 5 * 3, "one at the beginning, and one for each third of a lease"
     ann.recall()
     ann.remember("a hunch", bound_to="h")
@@ -64,7 +64,7 @@ def test_reading_its_bank_keeps_an_agent_present() -> None:
     for _ in range(5):
         scene.wait(MINUTE * 2 / 3)
         ann.recall()
-    assert scene.team.sweep(trust_clock=True).departed == ()
+    assert scene.team.admin.sweep(trust_clock=True).departed == ()
 
 
 def test_what_a_swept_agent_writes_is_refused_until_it_returns() -> None:
@@ -73,7 +73,7 @@ def test_what_a_swept_agent_writes_is_refused_until_it_returns() -> None:
     ann = scene.ann()
     presence = ann.present(lease=MINUTE)
     scene.wait(MINUTE)
-    (departed,) = scene.team.sweep(trust_clock=True).departed
+    (departed,) = scene.team.admin.sweep(trust_clock=True).departed
     before = scene.team.epoch
     writes: list[Any] = [
         lambda: presence.workspace.observe("I am still here"),
@@ -149,7 +149,7 @@ def test_a_token_names_one_presence_and_no_later_one() -> None:
 def test_a_renewal_that_comes_first_keeps_the_agent_present_and_two_sweepers_depart_once() -> None:
     scene = Scene()
     presence = scene.ann().present(lease=MINUTE)
-    sweepers = [Sweeper(scene.team, trust_clock=True), Sweeper(scene.team, trust_clock=True)]
+    sweepers = [Sweeper(scene.team._desk.writer, trust_clock=True), Sweeper(scene.team._desk.writer, trust_clock=True)]
     scene.wait(MINUTE * 0.9)
     presence.renew()
     scene.wait(MINUTE * 0.9)
@@ -163,7 +163,7 @@ def test_without_a_lease_nobody_is_swept_and_nothing_is_refused() -> None:
     scene.covered()
     scene.depart()
     scene.wait(1000 * HOUR)
-    assert scene.team.sweep(trust_clock=True).departed == ()
+    assert scene.team.admin.sweep(trust_clock=True).departed == ()
     scene.team.observe("as before", by="ann")
     scene.ann().depart()
 
@@ -173,7 +173,7 @@ def test_a_task_on_which_the_agent_is_present_is_not_held_up_by_another() -> Non
     scene.ann().present(lease=MINUTE)
     other = scene.ann(task="garden").present(lease=HOUR)
     scene.wait(MINUTE)
-    assert [one.identity.task for one in scene.team.sweep(trust_clock=True).departed] == ["trip"]
+    assert [one.identity.task for one in scene.team.admin.sweep(trust_clock=True).departed] == ["trip"]
     other.workspace.observe("the roses")
     with pytest.raises(LeaseError, match="'trip'"):
         scene.team.observe("from nowhere in particular", by="ann")
@@ -186,19 +186,19 @@ def test_a_clock_that_was_set_back_keeps_no_lease_alive() -> None:
     scene.wait(2 * MINUTE)
     scene.news()
     scene.now = START
-    assert len(scene.team.sweep().departed) == 1
+    assert len(scene.team.admin.sweep().departed) == 1
     scene.wait(3 * HOUR)
     scene.news("Three hours later.")
     scene.now = START
     with pytest.raises(LeaseError, match="max_clock_skew"):
-        scene.team.sweep()
+        scene.team.admin.sweep()
 
 
 def test_a_clock_that_was_set_forward_ends_no_lease_by_itself() -> None:
     scene = Scene()
     presence = scene.ann().present(lease=MINUTE)
     elapsed = 0.0
-    sweeper = Sweeper(scene.team, elapsed=lambda: elapsed)
+    sweeper = Sweeper(scene.team._desk.writer, elapsed=lambda: elapsed)
     scene.wait(5 * HOUR)
     (unjudged,) = sweeper.sweep().unjudged
     assert (unjudged.identity.principal, unjudged.ahead) == ("ann", 5 * 3600)
@@ -216,8 +216,8 @@ def test_an_idle_team_is_swept_by_a_clock_that_the_operator_trusts() -> None:
     scene = Scene()
     scene.ann().present(lease=MINUTE)
     scene.wait(5 * HOUR)
-    assert scene.team.sweep().departed == ()
-    assert len(scene.team.sweep(trust_clock=True).departed) == 1
+    assert scene.team.admin.sweep().departed == ()
+    assert len(scene.team.admin.sweep(trust_clock=True).departed) == 1
 
 
 def test_a_presence_after_a_return_begins_with_what_the_view_showed() -> None:
@@ -229,7 +229,7 @@ def test_a_presence_after_a_return_begins_with_what_the_view_showed() -> None:
     scene.fact("afterwards")
     scene.ann().present(lease=MINUTE)
     scene.wait(MINUTE)
-    (departed,) = scene.team.sweep(trust_clock=True).departed
+    (departed,) = scene.team.admin.sweep(trust_clock=True).departed
     assert departed.epoch == outcome.request.epoch
 
 
@@ -252,7 +252,7 @@ def test_an_undone_batch_shows_the_agent_nothing() -> None:
     scene.wait(MINUTE / 2)
     presence.workspace.observe("renewed here")
     scene.wait(MINUTE)
-    (departed,) = scene.team.sweep(trust_clock=True).departed
+    (departed,) = scene.team.admin.sweep(trust_clock=True).departed
     assert departed.epoch == seen
 
 
@@ -267,7 +267,7 @@ def test_a_lease_is_taken_by_the_agent_itself() -> None:
     with pytest.raises(NotAllowedError):
         scene.team.principal("bob").agent("ann", role="planner", task="trip").present(lease=60)
     with pytest.raises(NotAllowedError, match="readmit itself"):
-        scene.team.append(
+        scene.team._desk.writer.write(
             EventKind.LEASE,
             {
                 "identity": {"workspace": "default", "principal": "ann", "role": "r", "task": "t"},
@@ -289,7 +289,7 @@ def test_an_event_loop_has_leases_too(place: Path | str) -> None:
             clock.now += MINUTE / 2
             assert await presence.renew() == clock.now + MINUTE == await presence.until()
             clock.now += MINUTE
-            assert len((await team.sweep(trust_clock=True)).departed) == 1
+            assert len((await team.admin.sweep(trust_clock=True)).departed) == 1
             with pytest.raises(LeaseError, match="come back"):
                 await presence.workspace.observe("too late")
             assert (await ann.come_back()).kind == "admitted"
@@ -304,7 +304,7 @@ def test_the_doctor_finds_a_lease_that_ran_out_while_no_sweeper_runs() -> None:
     scene.wait(MINUTE)
     (found,) = [one for one in scene.team.doctor().workspace.symptoms if one.trouble is Trouble.UNSWEPT]
     assert found.remedies[0].command == "readmit sweep --trust-clock"
-    scene.team.sweep(trust_clock=True)
+    scene.team.admin.sweep(trust_clock=True)
     assert Trouble.UNSWEPT not in [one.trouble for one in scene.team.doctor().workspace.symptoms]
 
 
@@ -319,7 +319,7 @@ def test_of_many_sweepers_at_once_one_departs(place: Path | str) -> None:
     def sweep() -> None:
         with Workspace.open(place, clock=clock) as team:
             start.wait()
-            swept.extend(team.sweep(trust_clock=True).departed)
+            swept.extend(team.admin.sweep(trust_clock=True).departed)
 
     sweepers = [threading.Thread(target=sweep) for _ in range(4)]
     for one in sweepers:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import pytest
 
-from readmit import Policy, Reason, Return, Trouble, Workspace
+from readmit import Pair, Policy, Reason, Return, Trouble, Workspace
 from readmit.log.log import Log
 from readmit.records.acts.event import Checkpoint, Dispute
 from readmit.records.decisions import Request
@@ -21,10 +21,11 @@ from readmit.records.items import Receipt
 from readmit.records.policy import AUTHOR
 from readmit.records.retractions import Retractions
 from readmit.records.snapshot import WorkState
-from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.records.verdicts import Answer, Verdict
 from readmit.rules.capture.fold import fold
 from readmit.rules.cycle import RULES, decide
 from readmit.state.load import snapshot
+from readmit.workspace.workspace import as_readmit
 from tests.properties import retracting
 from tests.properties.rebuilt import Rebuilt
 from tests.simulator import Deciding, Mark, Rules, Statement, TeamSimulator, Who, state_of
@@ -74,7 +75,7 @@ class Team:
         self.sim = TeamSimulator(START)
         self.path = path
         self.workspace = self._open()
-        self.sim.keys.append(self.workspace.signer().keyid)
+        self.sim.keys.append(self.workspace._desk.keys.signer().keyid)
         self.sim.tick()
         self.skews: dict[str, timedelta] = {}
         """By how much the clock of somebody's host is ahead."""
@@ -176,7 +177,7 @@ class Team:
     def _contested(self, name: str) -> None:
         """Readmit may have found that the writer had not seen what others said in the slot. It names this item last."""
         for epoch in range(self.sim.epoch + 1, self.workspace.epoch + 1):
-            event = self.workspace.log.event(epoch)
+            event = self.workspace._desk.log.event(epoch)
             assert isinstance(event.payload, Dispute)
             assert event.payload.items[-1] == name
             sides = [self.sim.items[one] for one in event.payload.items]
@@ -282,7 +283,8 @@ class Team:
     @at_own_host
     def suspect(self, item: str, evidence: str, by: str = AUTHOR) -> None:
         if self.attempt(
-            lambda: self.finding(by).suspect(item, evidence, by=by), *([] if by == AUTHOR else self.writing(by, item))
+            lambda: self.finding(by).judge(Pair(item=item, evidence=evidence), by=by),
+            *([] if by == AUTHOR else self.writing(by, item)),
         ):
             self.sim.mark("suspect", by, item, evidence=evidence)
 
@@ -294,7 +296,7 @@ class Team:
 
     def finding(self, by: str) -> Workspace:
         """The handle for suspicions and verdicts of a writer."""
-        return self.workspace.as_readmit() if by == AUTHOR else self.workspace
+        return as_readmit(self.workspace) if by == AUTHOR else self.workspace
 
     def judging(self, by: str, item: str) -> list[type[Exception]]:
         return [] if by == AUTHOR else self.deciding(by, item)
@@ -309,7 +311,7 @@ class Team:
             refused.append(NotAllowedError)
 
         def act() -> None:
-            self.workspace.overrule(target, grant=grant, by=by, reason="looked at it", expires=lasts)
+            self.workspace.admin.overrule(target, grant=grant, by=by, reason="looked at it", expires=lasts)
 
         needless = (ConflictError,) if not self.is_needed(target, grant) else ()
         try:
@@ -327,12 +329,12 @@ class Team:
 
     def govern(self, rules: Rules) -> None:
         fields = {name: getattr(rules, name) for name in Rules.__dataclass_fields__}
-        self.workspace.as_owner().govern(Policy(**fields))
+        self.workspace.as_owner().admin.govern(Policy(**fields))
         self.sim.govern(rules)
 
     def rotate(self, overlap: timedelta) -> None:
         old = self.sim.keys[-1]
-        self.sim.keys.append(self.workspace.as_owner().keys.rotate(now=self.sim.now, overlap=overlap))
+        self.sim.keys.append(self.workspace.as_owner().admin.keys.rotate(overlap=overlap))
         self.sim.tick()
         if old not in self.sim.revoked_keys:
             self.sim.retired[old] = self.sim.now + overlap
@@ -342,7 +344,7 @@ class Team:
         """The current key is stolen: nothing it signed counts, and a new one takes its place."""
         stolen = self.sim.keys[-1]
         self.rotate(timedelta(0))
-        self.workspace.as_owner().keys.revoke(stolen, reason="stolen", now=self.sim.now)
+        self.workspace.as_owner().admin.keys.revoke(stolen, reason="stolen")
         self.sim.revoked_keys.add(stolen)
         self.sim.tick()
 
@@ -376,7 +378,7 @@ class Team:
         if (role := self.sim.role(departure, who)) != who.role:
             with pytest.raises(NotAllowedError, match="role: "):
                 self.agent(who).come_back(purpose=purpose)
-            self.workspace.reassign(who.principal, task=who.task, was=role, role=who.role, by="boss")
+            self.workspace.admin.reassign(who.principal, task=who.task, was=role, role=who.role, by="boss")
             self.sim.mark("reassign", "boss", who=(who.principal, who.task), was=role, role=who.role)
         if purpose is not None and purpose not in (named := self.sim.purposes(who)) and named:
             with pytest.raises(UnknownError, match="purpose: "):
@@ -393,7 +395,7 @@ class Team:
             self.sim.issue(name, who, departure, purpose, shown, *outcome.view.withheld)
             assert {one.id for one in outcome.view.experiences} == self.sim.views[name].experiences
         self.returns[name] = outcome
-        assert self.workspace.replay(name).matches
+        assert self.workspace.returned(name).replay().matches
         self.ask_why(outcome)
         return name
 
@@ -481,14 +483,14 @@ class Team:
         alone = {"clock_skew", "signature_invalid", "binding_mismatch"}
         if not refusals & alone and retracting.changed(outcome.retractions, deciding):
             refusals = refusals | {"retraction_changed"}
-        before = self.workspace.log.audit.last
+        before = self.workspace._desk.log.audit.last
         bundle, found = None, set()
         try:
-            bundle = self.workspace.expose(name, identity=outcome.request.identity, secret=outcome.secret)
+            bundle = self.workspace._desk.expose(name, outcome.request.identity, outcome.secret)
         except ExposureError as error:
             found = set(map(str, error.reasons))
         assert found == refusals, (found, "but expected", refusals)
-        rows = [row.kind for row in self.workspace.log.audit.rows(first=before + 1)]
+        rows = [row.kind for row in self.workspace._desk.log.audit.rows(first=before + 1)]
         assert rows == ["refusal" if refusals else "exposure"]
         if bundle is None:
             return
@@ -508,7 +510,7 @@ class Team:
         for identity, secret in ((outcome.request.identity, "guessed"), (self.identity(other), outcome.secret)):
             found = set()
             try:
-                self.workspace.expose(name, identity=identity, secret=secret)
+                self.workspace._desk.expose(name, identity, secret)
             except ExposureError as error:
                 found = set(map(str, error.reasons))
             assert found & {"binding_mismatch", "signature_invalid", "clock_skew"}, found
@@ -520,30 +522,31 @@ class Team:
     def would_pass_afresh(self, name: str) -> None:
         """What is exposed would pass every gate in a fresh return at that moment."""
         view = self.sim.views[name]
-        departed = self.workspace.log.departure(self.returns[name].request.checkpoint)
+        departed = self.workspace._desk.log.departure(self.returns[name].request.checkpoint)
         outcome = self.decided(departed, view.who, view.purpose)
         fresh = {one.item: codes(one) for one in outcome.dispositions}
         assert not [item for item in view.items if fresh[item]]
 
     def decided(self, departed: Any, who: Who, purpose: str | None) -> Any:
         """What a return would come to now, without one."""
-        log = self.workspace.log
+        log = self.workspace._desk.log
         state = snapshot(log, departed, self.identity(who), epoch=log.head, purpose=purpose, now=self.sim.moment)
         assert state.intact
         request = Request(
             return_id="r", identity=self.identity(who), instance="i", nonce="n", now=self.sim.now, purpose=purpose,
-            policy=self.workspace.policy, checkpoint=departed.id, epoch=log.head, rules=RULES, learnt=self.sim.learnt,
+            policy=self.workspace.admin.policy, checkpoint=departed.id, epoch=log.head, rules=RULES,
+            learnt=self.sim.learnt,
         )  # fmt: skip
         return decide(request, state)
 
     def acknowledge(self, name: str) -> None:
         outcome = self.returns[name]
-        self.workspace.acknowledge(name, identity=outcome.request.identity, secret=outcome.secret)
+        self.workspace._desk.acknowledge(name, outcome.request.identity, outcome.secret)
         self.sim.acknowledge(name)
 
     def check_log(self) -> None:
         """Epochs without gap or duplicate, both chains, and an audit row for every exposure."""
-        log = self.workspace.log
+        log = self.workspace._desk.log
         assert log.head == self.sim.epoch
         assert [event.epoch for event in log.tail()] == list(range(1, self.sim.epoch + 1))
         rows = list(log.audit.rows())
@@ -554,7 +557,7 @@ class Team:
 
     def check_indexes(self) -> None:
         """The indexes are those that the log comes to."""
-        log = self.workspace.log
+        log = self.workspace._desk.log
         assert isinstance(log, Log)
         with closing(Rebuilt(log.workspace)) as rebuilt:
             assert sum(1 for _ in rebuilt.append(log.tail())) == log.head
@@ -562,7 +565,7 @@ class Team:
 
     def check_projection(self, departed: Who, who: Who) -> None:
         """``D ⊕ Δ`` is the live projection, and nothing that nobody asked about is read."""
-        log = self.workspace.log
+        log = self.workspace._desk.log
         left = self.sim.departures.get((departed.principal, departed.task))
         live = fold(WorkState(), log.seen(self.identity(who), until=log.head))
         assert list(live.held) == self.sim.projection(who)

@@ -85,7 +85,7 @@ class Hosts:
         agent = self.team.agent("ann", role="planner", task="trip")
         agent.depart()
         returned = agent.come_back()
-        assert self.team.replay(returned.id).matches
+        assert self.team.returned(returned.id).replay().matches
         return [self.texts[name] for name in returned.items if name in self.texts]
 
 

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit import Reason, Workspace
-from readmit.errors import ExposureError
+from readmit.records.error_types import ExposureError
+from readmit.sources import File
 from tests.board import Team
 from tests.conftest import examples
 from tests.scene import Clock
@@ -73,7 +74,7 @@ def test_what_a_view_holds_was_true_within_the_lifetime_of_its_source(
         with suppress(ExposureError):
             back.expose()
     assert team.board.looks == looked, "an exposure looks at nothing"
-    assert team.team.replay(back.id).matches
+    assert team.team.returned(back.id).replay().matches
 
 
 @settings(max_examples=examples(25))
@@ -86,7 +87,7 @@ def test_a_file_without_a_stated_lifetime_is_never_handed_over_stale(texts: list
         clock, file = Clock(), Path(folder, "port.txt")
         file.write_text("The port is 80.\n", encoding="utf-8")
         with Workspace.open(Path(folder, "team.db"), clock=clock) as team:
-            seen = team.observe_file("port.txt", by="bob")
+            seen = team.observe(probe=File("port.txt"), by="bob")
             agent = team.agent("ann", role="developer", task="client")
             for step, (text, wait) in enumerate(zip(texts, waits, strict=True)):
                 if text is None:

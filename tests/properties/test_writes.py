@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit import Identity, Item, Workspace
-from readmit.errors import ConflictError
-from readmit.events import EventKind
+from readmit import Pair, Workspace
+from readmit.records.acts.event import EventKind
+from readmit.records.error_types import ConflictError
+from readmit.records.identity import Identity
+from readmit.records.items import Item
 from tests.conftest import examples
 from tests.properties.team import START
 
@@ -38,7 +40,7 @@ def test_the_index_shows_what_may_be_seen_and_slot_mates_of_it(made: list[dict[s
         items: list[Item] = []
         for number, scope in enumerate(made):
             team.record(f"statement {number}", by="bob", id=f"@bob/m{number}", **scope)
-            items.append(team.log.item(f"@bob/m{number}"))
+            items.append(team._desk.log.item(f"@bob/m{number}"))
         evidence = [
             team.observe(f"e{n}", by="bob", **{k: v for k, v in s.items() if k != "slot"}) for n, s in enumerate(made)
         ]
@@ -52,9 +54,9 @@ def test_the_index_shows_what_may_be_seen_and_slot_mates_of_it(made: list[dict[s
                 ]
                 if any(identity.may_see(one.scope) for one in (item, *mates)):
                     wanted.add(item.id)
-            seen = team.log.seen(identity, until=team.epoch)
+            seen = team._desk.log.seen(identity, until=team.epoch)
             assert {event.payload.id for event in seen if isinstance(event.payload, Item)} == wanted
-            observed = {event.digest for event in team.log.observations(identity, until=team.epoch)}
+            observed = {event.digest for event in team._desk.log.observations(identity, until=team.epoch)}
             assert observed == {
                 digest for digest, item in zip(evidence, items, strict=True) if identity.may_see(item.scope)
             }
@@ -71,7 +73,7 @@ def verbs(team: Workspace) -> None:
     team.close_validity("m", end=START, by="bob", id="c")
     team.dispute(["m", "n"], by="bob", id="q")
     team.resolve("q", keep=["n"], by="bob", id="a")
-    team.suspect("n", source, by="bob", id="s")
+    team.judge(Pair(item="n", evidence=source), by="bob", id="s")
     ann = team.agent("ann", role="r", task="t")
     ann.remember("careful", bound_to="n", id="x")
     ann.depart(id="left")
@@ -80,10 +82,10 @@ def verbs(team: Workspace) -> None:
 def test_the_same_writes_again_change_nothing() -> None:
     with Workspace.open(clock=lambda: START) as team:
         verbs(team)
-        before = team.epoch, [event.digest for event in team.log.tail()]
+        before = team.epoch, [event.digest for event in team._desk.log.tail()]
         with pytest.raises(Exception, match="has departed"):
             verbs(team)  # up to ``remember``, which a departed agent may not
-        assert (team.epoch, [event.digest for event in team.log.tail()]) == before
+        assert (team.epoch, [event.digest for event in team._desk.log.tail()]) == before
         settled = team.settle("o", by="bob", id="z")
         assert team.settle("o", by="bob", id="z") == settled == team.epoch
 
@@ -116,7 +118,7 @@ def test_a_batch_is_all_or_nothing() -> None:
         with pytest.raises(ConflictError):
             both()
         assert team.epoch == before
-        assert team.log.named(EventKind.RECORD, "m") is None
+        assert team._desk.log.named(EventKind.RECORD, "m") is None
         with team.batch():
             team.record("one", id="m", by="bob")
             with pytest.raises(ConflictError):

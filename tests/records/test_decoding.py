@@ -137,12 +137,12 @@ def test_a_malformed_write_changes_nothing(data: st.DataObject) -> None:
         _mutate(plain, data)
     before = team.epoch, _tables(team)
     try:
-        team.append(kind, plain, by="bob", id=data.draw(st.sampled_from(["a", "h0", "x", "o", "bad id"])))
+        team._desk.writer.write(kind, plain, by="bob", id=data.draw(st.sampled_from(["a", "h0", "x", "o", "bad id"])))
     except ReadmitError:
         assert (team.epoch, _tables(team)) == before
     else:
         assert team.epoch == before[0] + 1
-    assert len(list(team.log.tail())) == team.epoch
+    assert len(list(team._desk.log.tail())) == team.epoch
     team.close()
 
 
@@ -155,8 +155,8 @@ def test_a_stored_policy_is_what_it_says(sample: Policy) -> None:
 
 def test_a_policy_written_today_takes_todays_defaults_for_what_it_does_not_say() -> None:
     team = _team()
-    team.as_owner().append(EventKind.GOVERN, {"gamma": "0.5"})
-    assert team.policy == Policy(gamma=Decimal("0.5"))
+    team.as_owner()._desk.writer.write(EventKind.GOVERN, {"gamma": "0.5"})
+    assert team.admin.policy == Policy(gamma=Decimal("0.5"))
     team.close()
 
 
@@ -236,7 +236,7 @@ def _team() -> Workspace:
 
 
 def _tables(team: Workspace) -> dict[str, int]:
-    sql = team.log.connection.sql
+    sql = team._desk.log.connection.sql
     names = [name for (name,) in sql.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
     return {name: sql.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}  # noqa: S608
 

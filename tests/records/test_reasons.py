@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from readmit import Policy, Reason, Return, State
+from readmit import Pair, Policy, Reason, Return, State
 from readmit.records.acts.draft import draft
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.looks import Resource
@@ -22,6 +22,7 @@ from readmit.returning.expose import Asker, expose
 from readmit.rules.capture.bindings import flaws
 from readmit.rules.cover.exact import Cover
 from readmit.trust.private_keys import LocalSigner
+from readmit.workspace.workspace import as_readmit
 from tests.board import Team
 from tests.rules.gate.test_judge import snapshot
 from tests.scene import HOUR, START, Scene
@@ -229,7 +230,7 @@ def _() -> tuple[Reason, ...]:
 @story(Reason.SUSPECTED)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
-    scene.team.suspect(scene.fact("h"), scene.news(), by="worker")
+    scene.team.judge(Pair(item=scene.fact("h"), evidence=scene.news()), by="worker")
     return of_item(scene)
 
 
@@ -263,7 +264,7 @@ def _sourced_again(critical: list[str]) -> Disposition:
     team.board.notes["hotel"] = "Sunrise is booked. Breakfast is at eight."
     now = team.back().dispositions[0].causes[0].ref
     said = Resource(target="h", evidence=old, now=now, quote="Sunrise is booked.", drafted="m")
-    team.team.as_readmit().append(EventKind.RESOURCE, said)
+    as_readmit(team.team)._desk.writer.write(EventKind.RESOURCE, said)
     return team.back().dispositions[0]
 
 
@@ -329,7 +330,7 @@ def _() -> tuple[Reason, ...]:
     # No verb accepts evidence that is not on the log, but the log holds what it was given past them.
     item = Fact(id="h", text="h", by="bob", scope=Scope(workspace="default", task="trip"), supports=("d",),
                 receipts=(Receipt(evidence="0" * 64, binds=("item", "d")),))  # fmt: skip
-    scene.team.log.append([draft(EventKind.RECORD, item, id="h", by="bob", at=scene.now)], now=scene.now)
+    scene.team._desk.log.append([draft(EventKind.RECORD, item, id="h", by="bob", at=scene.now)], now=scene.now)
     return of_item(scene)
 
 
@@ -337,7 +338,7 @@ def _() -> tuple[Reason, ...]:
 def _() -> tuple[Reason, ...]:
     # A return from a store whose evidence was altered is refused as a whole. The rule is for other inputs.
     item = Fact(id="i", text="t", by="bob", scope=Scope(workspace="w"), receipts=(Receipt(evidence="a" * 64),))
-    altered = {"a" * 64: Sighting(1, "bob", False, b"{}", START)}
+    altered = {"a" * 64: Sighting(1, "bob", False, b"{}", START.isoformat())}
     state = WorkState(1, {"i": Held(item, digest(item), 1)})
     found = flaws(replace(snapshot([]), evidence=altered, state=state), Policy())
     return tuple(cause.reason for cause in found["i"])
@@ -362,13 +363,13 @@ def _() -> tuple[Reason, ...]:
     scene = Scene()
     signer = LocalSigner.generated()[0]
     owner = scene.team.as_owner(signer=signer)
-    owner.writers.enrol("owner", signer.public)
-    owner.writers.enrol("bob", (key := LocalSigner.generated()[0]).public)
-    owner.govern(msgspec.structs.replace(scene.team.policy, writers_signed="required"))
+    owner.admin.writers.enrol("owner", signer.public)
+    owner.admin.writers.enrol("bob", (key := LocalSigner.generated()[0]).public)
+    owner.admin.govern(msgspec.structs.replace(scene.team.admin.policy, writers_signed="required"))
     stolen = scene.team.epoch + 1
     scene.team.principal("bob", signer=key).record("x", id="h", sources=[scene.source])
-    owner.writers.revoke(key.keyid, since=stolen, reason="stolen")
-    owner.govern(msgspec.structs.replace(scene.team.policy, writers_signed="optional"))
+    owner.admin.writers.revoke(key.keyid, since=stolen, reason="stolen")
+    owner.admin.govern(msgspec.structs.replace(scene.team.admin.policy, writers_signed="optional"))
     return of_item(scene)
 
 
@@ -499,9 +500,9 @@ def _() -> tuple[Reason, ...]:
     scene.covered()
     scene.depart()
     # Appended past every check: it does not fit the log.
-    [left] = scene.team.log.agents()
+    [left] = scene.team._desk.log.agents()
     other = replace(left, id="altered", digest="0" * 64)
-    scene.team.log.append([draft(EventKind.DEPART, other, id="altered", by="ann", at=scene.now)], now=scene.now)
+    scene.team._desk.log.append([draft(EventKind.DEPART, other, id="altered", by="ann", at=scene.now)], now=scene.now)
     outcome: Return = scene.ann().come_back(checkpoint="altered")
     return outcome.reasons
 
@@ -532,7 +533,7 @@ class Broken:
 def _() -> tuple[Reason, ...]:
     scene = Scene()
     scene.covered()
-    scene.team.signer = lambda: Broken(SealError("down"))  # type: ignore[method-assign]
+    scene.team._desk.keys.signer = lambda: Broken(SealError("down"))  # type: ignore[method-assign]
     return scene.away().reasons
 
 
@@ -542,7 +543,7 @@ def _() -> tuple[Reason, ...]:
     scene.covered()
     scene.depart()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("readmit.returning.carry_out.decide", lambda *_: 1 / 0)
+        patch.setattr("readmit.returning.desk.decide", lambda *_: 1 / 0)
         return scene.come_back().reasons
 
 
@@ -552,9 +553,9 @@ def _() -> tuple[Reason, ...]:
 def refused(scene: Scene, now: datetime | None = None, role: str = "planner") -> tuple[Reason, ...]:
     assert scene.outcome is not None
     assert scene.outcome.admitted, scene.outcome.reasons
-    asker = Asker(scene.ann(role).identity, scene.outcome.request.instance, scene.team.policy, now or scene.now)
+    asker = Asker(scene.ann(role).identity, scene.outcome.request.instance, scene.team.admin.policy, now or scene.now)
     with pytest.raises(ExposureError) as caught:
-        expose(scene.team.log, scene.outcome.id, lambda: asker)
+        expose(scene.team._desk.log, scene.outcome.id, lambda: asker)
     return caught.value.reasons
 
 
@@ -568,9 +569,9 @@ def issued() -> Scene:
 @story(Reason.SIGNATURE_INVALID)
 def _() -> tuple[Reason, ...]:
     scene = issued()
-    stolen, keys = scene.team.signer().keyid, scene.team.as_owner().keys
-    keys.rotate(now=scene.now)
-    keys.revoke(stolen, reason="stolen", now=scene.now)
+    stolen, keys = scene.team._desk.keys.signer().keyid, scene.team.as_owner().admin.keys
+    keys.rotate()
+    keys.revoke(stolen, reason="stolen")
     return refused(scene)
 
 
@@ -612,7 +613,7 @@ def _() -> tuple[Reason, ...]:
 def _() -> tuple[Reason, ...]:
     scene = issued()
     assert scene.outcome is not None
-    scene.team.keys.handed_over.raise_to(scene.team.epoch + 3)
+    scene.team.admin.keys.handed_over.raise_to(scene.team.epoch + 3)
     with pytest.raises(ExposureError) as refusal:
         scene.outcome.expose()
     return refusal.value.reasons
@@ -633,7 +634,7 @@ def _() -> tuple[Reason, ...]:
     scene.depart()
     scene.team.revoke("x", by="bob")
     scene.come_back()
-    scene.team.overrule("x", grant="restore", reason="checked", by="boss", expires=scene.now + HOUR)
+    scene.team.admin.overrule("x", grant="restore", reason="checked", by="boss", expires=scene.now + HOUR)
     return refused(scene)
 
 

@@ -34,12 +34,12 @@ def refused(outcome: Return) -> tuple[Reason, ...]:
 
 
 def rows(scene: Scene, kind: str) -> list[Exposed]:
-    found = (row.body for row in scene.team.log.audit.rows() if row.kind == kind)
+    found = (row.body for row in scene.team._desk.log.audit.rows() if row.kind == kind)
     return [decode(body, Exposed, what=kind) for body in found]
 
 
 def exposures(scene: Scene) -> int:
-    return sum(event.kind is EventKind.EXPOSE for event in scene.team.log.tail())
+    return sum(event.kind is EventKind.EXPOSE for event in scene.team._desk.log.tail())
 
 
 def test_a_lost_delivery_is_made_again_with_the_very_same_bytes() -> None:
@@ -51,7 +51,7 @@ def test_a_lost_delivery_is_made_again_with_the_very_same_bytes() -> None:
     assert (again.markdown(), again.json()) == (first.markdown(), first.json())
     assert exposures(scene) == 1
     assert [row.again for row in rows(scene, "exposure")] == [False, True]
-    assert audit(scene.team.log).intact
+    assert audit(scene.team._desk.log).intact
 
 
 def test_a_delivery_lost_in_a_crash_is_made_again_to_the_process_that_kept_the_secret(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_delivery_lost_in_a_crash_is_made_again_to_the_process_that_kept_the_s
     first = outcome.expose()
     scene.team.close()
     with Workspace.open(tmp_path / "team.db", clock=lambda: START) as team:
-        assert team.expose(outcome.id, identity=outcome.request.identity, secret=outcome.secret) == first
+        assert team._desk.expose(outcome.id, outcome.request.identity, outcome.secret) == first
 
 
 def test_once_acknowledged_it_is_not_handed_over_again() -> None:
@@ -70,12 +70,12 @@ def test_once_acknowledged_it_is_not_handed_over_again() -> None:
     outcome.acknowledge()
     outcome.acknowledge()
     assert refused(outcome) == (Reason.VIEW_CONSUMED,)
-    events = [event for event in scene.team.log.tail() if event.kind is EventKind.ACKNOWLEDGE]
+    events = [event for event in scene.team._desk.log.tail() if event.kind is EventKind.ACKNOWLEDGE]
     assert [(event.by, event.payload) for event in events] == [
         ("ann", Acknowledge(return_id=outcome.id, instance=outcome.request.instance))
     ]
-    assert [row.kind for row in scene.team.log.audit.rows()].count("acknowledgement") == 1
-    assert audit(scene.team.log).intact
+    assert [row.kind for row in scene.team._desk.log.audit.rows()].count("acknowledgement") == 1
+    assert audit(scene.team._desk.log).intact
 
 
 def test_an_agent_that_wrote_has_read() -> None:
@@ -112,20 +112,21 @@ def test_nobody_else_gets_it_and_the_secret_is_kept_as_a_hash() -> None:
     # A reader of the log or the view finds the hash, and the hash opens nothing.
     for secret in ("", "guess", outcome.request.instance, outcome.secret.upper() + " ", "\udcff"):
         with pytest.raises(ExposureError) as caught:
-            scene.team.expose(outcome.id, identity=identity, secret=secret)
+            scene.team._desk.expose(outcome.id, identity, secret)
         assert caught.value.reasons == (Reason.BINDING_MISMATCH,)
         with pytest.raises(ExposureError) as caught:
-            scene.team.acknowledge(outcome.id, identity=identity, secret=secret)
+            scene.team._desk.acknowledge(outcome.id, identity, secret)
         assert caught.value.reasons == (Reason.BINDING_MISMATCH,)
     eve = scene.team.agent("eve", role="planner", task="trip").identity
-    for verb in (scene.team.expose, scene.team.acknowledge):
+    desk = scene.team._desk
+    for verb in (desk.expose, desk.acknowledge):
         with pytest.raises(ExposureError) as caught:
-            verb(outcome.id, identity=eve, secret=outcome.secret)
+            verb(outcome.id, eve, outcome.secret)
         assert Reason.BINDING_MISMATCH in caught.value.reasons
     assert len(rows(scene, "refusal")) == 12, "every attempt is on record"
     kept = [
-        *map(repr, scene.team.log.tail()),
-        *map(repr, scene.team.log.audit.rows()),
+        *map(repr, scene.team._desk.log.tail()),
+        *map(repr, scene.team._desk.log.audit.rows()),
         repr(outcome),
         repr(outcome.view),
     ]
@@ -139,7 +140,7 @@ def test_only_what_was_handed_over_is_acknowledged() -> None:
     with pytest.raises(UnknownError, match="expose it first"):
         outcome.acknowledge()
     with pytest.raises(UnknownError, match="no return"):
-        scene.team.acknowledge("never", identity=outcome.request.identity, secret=outcome.secret)
+        scene.team._desk.acknowledge("never", outcome.request.identity, outcome.secret)
     assert scene.team.epoch == before
     assert outcome.expose().items
 
@@ -197,7 +198,7 @@ def test_a_return_that_was_not_admitted_has_nothing_to_expose() -> None:
         assert len(rows(scene, "refusal")) == 1
         # Why it was not admitted is for its own workload.
         with pytest.raises(ExposureError) as caught:
-            scene.team.expose(outcome.id, identity=outcome.request.identity, secret="guess")
+            scene.team._desk.expose(outcome.id, outcome.request.identity, "guess")
         assert caught.value.reasons == (Reason.BINDING_MISMATCH,)
         with pytest.raises(UnknownError, match="expose it first"):
             outcome.acknowledge()

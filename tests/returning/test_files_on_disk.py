@@ -16,7 +16,7 @@ from readmit.records.canonical import digest, digest_of
 from readmit.records.evidence import Evidence
 from readmit.records.items import Scope
 from readmit.records.probes import FileProbe, Finding
-from readmit.sources import Looker
+from readmit.sources import Call, File, Looker
 from tests.scene import Clock
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Repository:
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
     made = Repository(tmp_path)
-    seen = made.team.observe_file("limits.md", lines="3-3", by="bob")
+    seen = made.team.observe(probe=File("limits.md", lines="3-3"), by="bob")
     made.team.record("A client may send 100 requests a minute", id="rate", slot="rate", sources=[seen], by="bob")
     return made
 
@@ -60,7 +60,7 @@ def test_a_file_that_changed_a_moment_ago_is_noticed_and_an_unchanged_one_is_not
 ) -> None:
     repository.ann.depart()
     assert repository.ann.come_back().items == ("rate",)
-    assert not [event for event in repository.team.log.tail() if isinstance(event.payload, Looked)]
+    assert not [event for event in repository.team._desk.log.tail() if isinstance(event.payload, Looked)]
     repository.notes.write_text(LIMITS.replace("100", "20"), encoding="utf-8")
     assert repository.ann.come_back().items == ()
 
@@ -83,7 +83,7 @@ def test_a_file_that_changed_takes_its_item_out_and_says_what_is_there_now(repos
     assert back.items == ()
     [fate] = back.dispositions
     assert fate.reasons == (Reason.SOURCE_CHANGED,)
-    now = repository.team.log.evidence(fate.causes[0].ref).payload
+    now = repository.team._desk.log.evidence(fate.causes[0].ref).payload
     assert isinstance(now, Evidence)
     assert "20 requests a minute" in now.text
     repository.team.record(
@@ -96,7 +96,7 @@ def test_a_quote_that_moved_within_its_file_is_found_and_followed(repository: Re
     repository.leave()
     repository.notes.write_text("A new line.\n" + LIMITS, encoding="utf-8")
     assert repository.ann.come_back().items == ("rate",)
-    looks = [event.payload for event in repository.team.log.tail() if isinstance(event.payload, Looked)]
+    looks = [event.payload for event in repository.team._desk.log.tail() if isinstance(event.payload, Looked)]
     [moved] = looks[-1].found
     assert moved.finding is Finding.MOVED
     assert isinstance(moved.probe, FileProbe)
@@ -120,8 +120,8 @@ def test_a_file_outside_the_roots_is_not_observed(
     secret = tmp_path_factory.mktemp("elsewhere") / "secret"
     secret.write_text("the password", encoding="utf-8")
     with pytest.raises(ProbeError):
-        repository.team.observe_file(secret, by="bob")
-    assert [event for event in repository.team.log.tail() if event.kind is EventKind.OBSERVE][1:] == []
+        repository.team.observe(probe=File(secret), by="bob")
+    assert [event for event in repository.team._desk.log.tail() if event.kind is EventKind.OBSERVE][1:] == []
 
 
 def test_a_probe_that_the_policy_no_longer_allows_leaves_its_source_unseen(tmp_path: Path) -> None:
@@ -130,7 +130,9 @@ def test_a_probe_that_the_policy_no_longer_allows_leaves_its_source_unseen(tmp_p
     with Workspace.open(
         tmp_path / "team.db", clock=clock, prober=partial(Looker, callables={"version": lambda: answers["version"]})
     ) as team:
-        team.record("The server is 3.1", id="v", sources=[team.observe_call("version", by="bob")], by="bob", slot="v")
+        team.record(
+            "The server is 3.1", id="v", sources=[team.observe(probe=Call("version"), by="bob")], by="bob", slot="v"
+        )
         team.oblige("Write the client", id="o", required=["v"], critical=["v"], by="bob")
         team.agent("ann", role="developer", task="client").depart()
     clock.now += LATER
@@ -149,14 +151,14 @@ def test_the_keys_of_the_workspace_are_not_read_even_if_a_probe_names_them(
     [key] = (tmp_path / "keys").rglob("*.pem")
     place = str(key.relative_to(tmp_path))
     with pytest.raises(ProbeError, match="secret"):
-        repository.team.observe_file(place, by="mallory")
+        repository.team.observe(probe=File(place), by="mallory")
     scope = Scope(workspace=repository.team.name)
     probe = FileProbe(path=place, digest=digest_of(b"guess"))
     forged = Evidence(text="guess", by="mallory", at=repository.clock.now, scope=scope, probe=probe)
-    repository.team.append(EventKind.OBSERVE, forged, by="mallory")
+    repository.team._desk.writer.write(EventKind.OBSERVE, forged, by="mallory")
     repository.team.record("a guess", id="g", sources=[digest(forged)], by="mallory")
     repository.leave()
     back = repository.ann.come_back()
     assert "secret" in back.dispositions[0].unseen[0].note
     secret = key.read_text(encoding="ascii").splitlines()[1]
-    assert not any(secret in str(event.payload) for event in repository.team.log.tail())
+    assert not any(secret in str(event.payload) for event in repository.team._desk.log.tail())

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import LookRules, Policy, Reason, Workspace
-from readmit.errors import ProbeError
-from readmit.sources import Looker
+from readmit.records.error_types import ProbeError
+from readmit.sources import Command, Git, Http, Looker, Sql
 from tests.scene import HOUR, Clock
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def story(team: Workspace, clock: Clock, observe: Callable[[], str], change: Cal
     clock.now += HOUR
     back = ann.come_back()
     assert back.dispositions[0].reasons == (Reason.SOURCE_CHANGED,)
-    assert team.replay(back.id).matches
+    assert team.returned(back.id).replay().matches
 
 
 def shop(folder: Path, **policy: Any) -> tuple[Workspace, Clock]:
@@ -55,7 +55,7 @@ def test_a_row(tmp_path: Path) -> None:
     story(
         team,
         clock,
-        lambda: team.observe_sql("shop", query, [7], by="bob"),
+        lambda: team.observe(probe=Sql("shop", query, [7]), by="bob"),
         lambda: run("UPDATE price SET cents = 900 WHERE id = 7"),
     )
 
@@ -73,7 +73,7 @@ def test_a_branch(tmp_path: Path) -> None:
     git("init", "-q", "-b", "main")
     write("The price is 12.")
     team, clock = shop(tmp_path)
-    observe = lambda: team.observe_git("price.txt", ref="main", by="bob")  # noqa: E731
+    observe = lambda: team.observe(probe=Git("price.txt", ref="main"), by="bob")  # noqa: E731
     story(team, clock, observe, lambda: write("The price is 9."))
 
 
@@ -83,11 +83,11 @@ def test_what_a_command_prints(tmp_path: Path) -> None:
     argv = (sys.executable, "-c", script)
     team, clock = shop(tmp_path, looks=LookRules(commands=(argv,), sandbox="limits"))
     with pytest.raises(ProbeError):
-        team.observe_command([sys.executable, "-c", "print(1)"], by="bob")
+        team.observe(probe=Command([sys.executable, "-c", "print(1)"]), by="bob")
     story(
         team,
         clock,
-        lambda: team.observe_command(argv, by="bob"),
+        lambda: team.observe(probe=Command(argv), by="bob"),
         lambda: (tmp_path / "price.txt").write_text("9", encoding="utf-8"),
     )
 
@@ -124,17 +124,17 @@ def test_a_page(tmp_path: Path, address: str) -> None:
     story(
         team,
         clock,
-        lambda: team.observe_http(f"http://{address}/price", by="bob"),
+        lambda: team.observe(probe=Http(f"http://{address}/price"), by="bob"),
         lambda: setattr(Page, "text", "The price is 9."),
     )
 
 
 def test_a_page_that_the_policy_no_longer_allows_is_unseen(tmp_path: Path, address: str) -> None:
     team, clock = shop(tmp_path, looks=LookRules(hosts=(address,), private_hosts=(address,)))
-    team.record("The price is 12", id="p", sources=[team.observe_http(f"http://{address}/", by="bob")], by="bob")
+    team.record("The price is 12", id="p", sources=[team.observe(probe=Http(f"http://{address}/"), by="bob")], by="bob")
     ann = team.agent("ann", role="clerk", task="shop")
     ann.depart()
-    team.as_owner().govern(Policy())
+    team.as_owner().admin.govern(Policy())
     clock.now += HOUR
     back = ann.come_back()
     assert back.items == ("p",), "nothing critical rests on it"

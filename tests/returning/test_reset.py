@@ -42,11 +42,11 @@ def test_after_a_reset_the_agent_works_on_an_empty_bank() -> None:
 
 def test_a_reset_is_audited_and_the_old_bank_is_kept() -> None:
     scene, outcome = reset()
-    kinds = [(row.kind, row.return_id) for row in scene.team.log.audit.rows()]
+    kinds = [(row.kind, row.return_id) for row in scene.team._desk.log.audit.rows()]
     assert ("decision", outcome.id) in kinds
-    assert scene.team.replay(outcome.id).matches
-    assert audit(scene.team.log).intact
-    kept = [event.payload for event in scene.team.log.tail() if event.kind is EventKind.REMEMBER]
+    assert scene.team.returned(outcome.id).replay().matches
+    assert audit(scene.team._desk.log).intact
+    kept = [event.payload for event in scene.team._desk.log.tail() if event.kind is EventKind.REMEMBER]
     assert [one.id for one in kept] == ["old"]  # type: ignore[attr-defined]
 
 
@@ -56,8 +56,8 @@ def test_nothing_from_before_a_reset_ever_comes_back() -> None:
     ann = scene.ann()
     ann.remember("a fresh start", bound_to="o", id="new")
     scene.fact("h2", supports=["d"])
-    scene.team.overrule("h", grant="restore", by="boss", reason="a mistake", expires=scene.now.replace(year=2030))
-    earlier = next(event.name for event in scene.team.log.tail() if event.kind is EventKind.DEPART)
+    scene.team.admin.overrule("h", grant="restore", by="boss", reason="a mistake", expires=scene.now.replace(year=2030))
+    earlier = next(event.name for event in scene.team._desk.log.tail() if event.kind is EventKind.DEPART)
     for checkpoint in (None, earlier):
         if checkpoint is None:
             ann.depart()
@@ -125,7 +125,7 @@ def test_the_bank_of_somebody_else_is_not_touched() -> None:
 
 def test_a_fault_blocks_under_every_policy_and_the_agent_stays_away() -> None:
     def sealed(scene: Scene) -> None:
-        scene.team.signer = lambda: Down(SealError("down"))  # type: ignore[method-assign]
+        scene.team._desk.keys.signer = lambda: Down(SealError("down"))  # type: ignore[method-assign]
 
     def altered(scene: Scene) -> None:
         scene.sql("DELETE FROM audience WHERE epoch = (SELECT epoch FROM name WHERE id = 'item:h')")

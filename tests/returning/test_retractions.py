@@ -37,7 +37,7 @@ def blocked(**policy: Any) -> tuple[SourcedScene, Return]:
 
 
 def rows(scene: SourcedScene, kind: str) -> list[Exposed]:
-    found = (row.body for row in scene.team.log.audit.rows() if row.kind == kind)
+    found = (row.body for row in scene.team._desk.log.audit.rows() if row.kind == kind)
     return [decode(body, Exposed, what=kind) for body in found]
 
 
@@ -48,7 +48,7 @@ def refused(call: Callable[[], object]) -> tuple[Reason, ...]:
 
 
 def keys_of(scene: SourcedScene) -> dict[str, bytes]:
-    return dict(trusted(scene.team.log.milestones(EventKind.KEY), scene.now))
+    return dict(trusted(scene.team._desk.log.milestones(EventKind.KEY), scene.now))
 
 
 # A return that is blocked for coverage.
@@ -86,8 +86,8 @@ def test_an_audit_row_is_committed_before_it_is_handed_over() -> None:
     outcome.expose_retractions()
     outcome.expose_retractions()
     assert [row.return_id for row in rows(scene, "retraction")] == [outcome.id] * 2
-    assert audit(scene.team.log, full=True).intact
-    assert scene.team.replay(outcome.id).matches
+    assert audit(scene.team._desk.log, full=True).intact
+    assert scene.team.returned(outcome.id).replay().matches
 
 
 def test_the_agent_stays_away() -> None:
@@ -147,7 +147,7 @@ def test_a_fault_hands_over_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     scene.covered()
     scene.depart()
     scene.team.revoke("h", by="bob")
-    monkeypatch.setattr("readmit.returning.carry_out.decide", lambda *_: 1 / 0)
+    monkeypatch.setattr("readmit.returning.desk.decide", lambda *_: 1 / 0)
     outcome = scene.ann().come_back()
     assert outcome.reasons == (Reason.INTERNAL_ERROR,)
     assert outcome.decision.retracting is None
@@ -179,7 +179,7 @@ def test_a_signer_that_fails_hands_over_nothing_and_the_lack_stays_known(monkeyp
     assert outcome.reasons == (Reason.COVERAGE_SHORT, Reason.SIGNER_FAILED)
     assert outcome.missing == ("d",)
     assert refused(outcome.expose_retractions) == (Reason.COVERAGE_SHORT, Reason.SIGNER_FAILED)
-    assert audit(scene.team.log).intact
+    assert audit(scene.team._desk.log).intact
 
 
 def test_a_reset_hands_over_nothing() -> None:
@@ -213,7 +213,7 @@ def test_a_policy_that_retracts_nothing_hands_over_nothing() -> None:
 
 def test_what_was_restored_meanwhile_is_refused() -> None:
     scene, outcome = blocked()
-    scene.team.overrule("h", grant="restore", reason="checked", by="boss", expires=scene.now + HOUR)
+    scene.team.admin.overrule("h", grant="restore", reason="checked", by="boss", expires=scene.now + HOUR)
     assert refused(outcome.expose_retractions) == (Reason.RETRACTION_CHANGED,)
     assert [row.refused for row in rows(scene, "refusal")] == [("retraction_changed",)]
 
@@ -231,7 +231,7 @@ def test_what_was_restored_meanwhile_is_refused_in_a_view_too() -> None:
     scene.depart()
     scene.team.revoke("x", by="bob")
     outcome = scene.come_back()
-    scene.team.overrule("x", grant="restore", reason="checked", by="boss", expires=scene.now + HOUR)
+    scene.team.admin.overrule("x", grant="restore", reason="checked", by="boss", expires=scene.now + HOUR)
     assert refused(outcome.expose) == (Reason.RETRACTION_CHANGED,)
 
 
@@ -246,7 +246,7 @@ def test_what_is_in_doubt_may_fall_meanwhile_and_what_fell_may_not_be_in_doubt()
     assert [one.id for one in outcome.expose().view.retractions.in_doubt] == ["x"]
     again = scene.come_back()
     assert [one.id for one in again.retractions.fallen] == ["x"]
-    scene.team.overrule("x", grant="restore", reason="checked", by="boss", expires=scene.now + HOUR)
+    scene.team.admin.overrule("x", grant="restore", reason="checked", by="boss", expires=scene.now + HOUR)
     assert refused(again.expose) == (Reason.RETRACTION_CHANGED,)
 
 
@@ -263,17 +263,17 @@ def test_what_fell_after_the_decision_does_not_hold_up_the_view() -> None:
 
 def test_a_stricter_policy_since_the_decision_is_refused() -> None:
     scene, outcome = blocked(retractions="texts")
-    scene.team.as_owner().govern(replace(scene.team.policy, retractions="ids"))
+    scene.team.as_owner().admin.govern(replace(scene.team.admin.policy, retractions="ids"))
     assert refused(outcome.expose_retractions) == (Reason.RETRACTION_CHANGED,)
 
 
 def test_another_workload_gets_nothing_and_learns_nothing() -> None:
     scene, outcome = blocked()
     identity = outcome.request.identity
-    call = scene.team.expose_retractions
-    assert refused(lambda: call(outcome.id, identity=identity, secret="guessed")) == (Reason.BINDING_MISMATCH,)
+    call = scene.team._desk.expose_retractions
+    assert refused(lambda: call(outcome.id, identity, "guessed")) == (Reason.BINDING_MISMATCH,)
     other = scene.team.agent("carl", role="planner", task="trip").identity
-    assert refused(lambda: call(outcome.id, identity=other, secret=outcome.secret)) == (Reason.BINDING_MISMATCH,)
+    assert refused(lambda: call(outcome.id, other, outcome.secret)) == (Reason.BINDING_MISMATCH,)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_an_altered_envelope_is_refused() -> None:
     scene, outcome = blocked()
     scene.sql('UPDATE decision SET envelope = CAST(replace(envelope, \'"sig":"\', \'"sig":"AAAA\') AS BLOB)')
     assert refused(outcome.expose_retractions) in ((Reason.SIGNATURE_INVALID,), (Reason.LOG_ALTERED,))
-    assert not audit(scene.team.log).intact
+    assert not audit(scene.team._desk.log).intact
 
 
 # Texts that the agent held, and no others.
@@ -311,7 +311,7 @@ def test_the_withdrawn_text_is_bound_by_digest() -> None:
     told = outcome.expose_retractions()
     assert [item.text for item in told.withdrawn] == ["the text of h"]
     assert "No longer holds: `the text of h`" in told.markdown()
-    forged = RetractionBundle(told.notice, told.envelope, (scene.team.log.item("x"),))
+    forged = RetractionBundle(told.notice, told.envelope, (scene.team._desk.log.item("x"),))
     with pytest.raises(SealError, match="not at hand"):
         forged.markdown()
 
@@ -345,8 +345,8 @@ def test_a_role_that_may_not_see_it_any_more_is_not_told_its_text() -> None:
     told = outcome.expose_retractions()
     assert "planners" not in told.markdown() + told.json()
     planner = scene.ann("planner").identity
-    call = scene.team.expose_retractions
-    assert refused(lambda: call(outcome.id, identity=planner, secret=outcome.secret)) == (Reason.BINDING_MISMATCH,)
+    call = scene.team._desk.expose_retractions
+    assert refused(lambda: call(outcome.id, planner, outcome.secret)) == (Reason.BINDING_MISMATCH,)
 
 
 def test_it_is_the_same_after_the_store_was_opened_again(tmp_path: Any) -> None:
@@ -359,8 +359,8 @@ def test_it_is_the_same_after_the_store_was_opened_again(tmp_path: Any) -> None:
     first = outcome.expose_retractions()
     scene.team.close()
     with Workspace.open(path, clock=scene.clock) as team:
-        again = team.expose_retractions(outcome.id, identity=outcome.request.identity, secret=outcome.secret)
+        again = team._desk.expose_retractions(outcome.id, outcome.request.identity, outcome.secret)
         assert again == first
-        stored = team.log.audit.decision(outcome.id)
+        stored = team._desk.log.audit.decision(outcome.id)
         assert stored is not None
         assert decode(stored.envelope or b"", Envelope, what="envelope") == first.envelope

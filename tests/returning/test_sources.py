@@ -20,8 +20,10 @@ from readmit.records.items import Scope
 from readmit.records.policy import LookRules
 from readmit.records.probes import CallableProbe, Finding
 from readmit.records.reasons import State
+from readmit.sources import Call
 from readmit.state import load as loading
 from readmit.trust.private_keys import LocalSigner
+from readmit.workspace.workspace import as_readmit
 from tests.board import Team
 
 if TYPE_CHECKING:
@@ -62,11 +64,11 @@ def test_a_source_that_changed_takes_its_item_out_and_its_new_text_is_observed()
     assert back.items == ()
     assert reasons(back, "h0") == (Reason.SOURCE_CHANGED,)
     [cause] = back.dispositions[0].causes
-    now = team.team.log.evidence(cause.ref).payload
+    now = team.team._desk.log.evidence(cause.ref).payload
     assert isinstance(now, Evidence)
     assert (now.text, now.by, now.named_by, now.scope.task) == ("Riverside is booked.", "readmit", "bob", "trip")
     assert "hotel() changed" in str(back.explain("h0"))
-    assert team.team.replay(back.id).matches
+    assert team.team.returned(back.id).replay().matches
 
 
 def test_what_is_there_now_can_be_recorded_and_stands() -> None:
@@ -230,7 +232,7 @@ def test_an_overseer_can_restore_an_item_until_its_source_changes_again() -> Non
     team.clock.now += LATER
     team.board.notes["hotel"] = "Sunrise is  booked."
     assert team.back().items == ()
-    team.team.overrule("h0", grant="restore", by="boss", reason="only a space", expires=timedelta(days=1))
+    team.team.admin.overrule("h0", grant="restore", by="boss", reason="only a space", expires=timedelta(days=1))
     assert team.back().items == ("h0",)
     team.clock.now += LATER
     assert team.back().items == ("h0",), "the same look, repeated, is not a new cause"
@@ -242,16 +244,16 @@ def test_an_overseer_can_restore_an_item_until_its_source_changes_again() -> Non
 def test_nobody_writes_a_look_or_reads_for_somebody_else() -> None:
     team = Team()
     seen = team.note("hotel", "Sunrise is booked.")
-    for handle in (team.team.principal("mallory"), team.team.as_readmit()):
+    for handle in (team.team.principal("mallory"), as_readmit(team.team)):
         with pytest.raises(NotAllowedError, match="written by readmit itself"):
-            handle.append(EventKind.LOOK, Looked(unchanged=(seen,)))
+            handle._desk.writer.write(EventKind.LOOK, Looked(unchanged=(seen,)))
     scope = Scope(workspace=team.team.name)
     forged = Evidence(text="x", by="mallory", at=team.clock.now, scope=scope, named_by="bob")
     with pytest.raises(NotAllowedError, match="named_by"):
-        team.team.append(EventKind.OBSERVE, forged, by="mallory")
+        team.team._desk.writer.write(EventKind.OBSERVE, forged, by="mallory")
     probe = CallableProbe(name="hotel", digest="0" * 64)
     with pytest.raises(RecordError, match="digest is not that of the text"):
-        team.team.append(
+        team.team._desk.writer.write(
             EventKind.OBSERVE,
             Evidence(text="x", by="mallory", at=team.clock.now, scope=scope, probe=probe),
             by="mallory",
@@ -276,9 +278,9 @@ def test_the_same_text_stays_one_observation_however_often_it_is_found() -> None
     for _ in range(3):
         team.clock.now += LATER
         team.back()
-    observed = [event for event in team.team.log.tail() if event.kind is EventKind.OBSERVE]
+    observed = [event for event in team.team._desk.log.tail() if event.kind is EventKind.OBSERVE]
     assert len(observed) == 2
-    looks = [event.payload.found[0] for event in team.team.log.tail() if isinstance(event.payload, Looked)]
+    looks = [event.payload.found[0] for event in team.team._desk.log.tail() if isinstance(event.payload, Looked)]
     assert [one.finding for one in looks] == [Finding.CHANGED] * 3
     assert len({one.now for one in looks}) == 1
 
@@ -297,13 +299,13 @@ def test_what_a_look_found_counts_where_signatures_are_required(tmp_path: Path) 
     team = Team(tmp_path / "team.db")
     owner, bob = LocalSigner.generated()[0], LocalSigner.generated()[0]
     governing = team.team.as_owner(signer=owner)
-    governing.writers.enrol("owner", owner.public)
-    governing.writers.enrol("bob", bob.public)
+    governing.admin.writers.enrol("owner", owner.public)
+    governing.admin.writers.enrol("bob", bob.public)
     team.ann.depart()
-    governing.govern(replace(team.team.policy, writers_signed="required"))
+    governing.admin.govern(replace(team.team.admin.policy, writers_signed="required"))
     writer = team.team.principal("bob", signer=bob)
     team.board.notes["hotel"] = "Sunrise is booked."
-    writer.record("Sunrise is booked", id="h0", slot="hotel", sources=[writer.observe_call("hotel")])
+    writer.record("Sunrise is booked", id="h0", slot="hotel", sources=[writer.observe(probe=Call("hotel"))])
     team.clock.now += LATER
     team.board.notes["hotel"] = "Riverside is booked."
     [fate] = team.back().dispositions
@@ -352,8 +354,8 @@ def test_nothing_that_only_reads_looks_at_a_source() -> None:
     back.explain("h0")
     back.why()
     team.team.doctor(team.ann)
-    team.team.replay(back.id)
-    list(json_lines(team.team.log))
+    team.team.returned(back.id).replay()
+    list(json_lines(team.team._desk.log))
     assert team.board.looks == looks == ["hotel"]
 
 
@@ -369,7 +371,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counted.append(request.epoch)
         return loading.requested(log, departed, request, **fields)
 
-    monkeypatch.setattr("readmit.returning.carry_out.requested", requested)
+    monkeypatch.setattr("readmit.returning.desk.requested", requested)
     return counted
 
 
@@ -392,7 +394,7 @@ def test_a_look_that_finds_everything_unchanged_reads_the_state_once_and_replays
     assert reads == [before]
     assert back.request.epoch > before
     assert {one.seen for one in back.decision.view.sources} == {team.clock.now}  # type: ignore[union-attr]  # admitted
-    assert team.team.replay(back.id).matches
+    assert team.team.returned(back.id).replay().matches
 
 
 def test_what_was_committed_during_the_look_counts(reads: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -407,7 +409,7 @@ def test_what_was_committed_during_the_look_counts(reads: list[int], monkeypatch
     back = team.back()
     assert reasons(back, "h1") == (Reason.REVOKED,)
     assert len(reads) == 2
-    assert team.team.replay(back.id).matches
+    assert team.team.returned(back.id).replay().matches
 
 
 def test_a_source_that_changed_back_is_read_again(reads: list[int]) -> None:
@@ -420,7 +422,7 @@ def test_a_source_that_changed_back_is_read_again(reads: list[int]) -> None:
     back = team.back()
     assert back.items == ("o", "h0", "h1")
     assert len(reads) == 2
-    assert team.team.replay(back.id).matches
+    assert team.team.returned(back.id).replay().matches
 
 
 def test_a_voided_date_is_read_again(reads: list[int]) -> None:
@@ -428,8 +430,8 @@ def test_a_voided_date_is_read_again(reads: list[int]) -> None:
     team.clock.now += timedelta(days=30)
     ahead = team.team.observe("From a clock that is ahead.", by="bob")
     team.clock.now -= timedelta(days=30)
-    team.team.void(team.team.log.evidence(ahead).epoch, by="boss", reason="its clock was ahead")
+    team.team.admin.void(team.team._desk.log.evidence(ahead).epoch, by="boss", reason="its clock was ahead")
     back = team.back()
     assert back.items == ("o", "h0", "h1")
     assert len(reads) == 2
-    assert team.team.replay(back.id).matches
+    assert team.team.returned(back.id).replay().matches

@@ -12,6 +12,7 @@ from readmit import Policy, Reason
 from readmit.records.acts.event import Dispute, EventKind
 from readmit.records.error_types import NotAllowedError, RecordError
 from readmit.records.policy import AUTHOR
+from readmit.workspace.workspace import as_readmit
 from tests.cli.run import said
 from tests.conftest import ROOT
 from tests.scene import START, Scene
@@ -43,11 +44,11 @@ class Hotel(Scene):
 
     def dora_returns(self) -> Any:
         self.outcome = self.dora.come_back()
-        assert self.team.replay(self.outcome.id).matches
+        assert self.team.returned(self.outcome.id).replay().matches
         return self.outcome
 
     def disputes(self) -> list[Any]:
-        return [event for event in self.team.log.tail() if event.kind is EventKind.DISPUTE]
+        return [event for event in self.team._desk.log.tail() if event.kind is EventKind.DISPUTE]
 
 
 def test_both_sides_are_contested_until_somebody_settles_it() -> None:
@@ -91,7 +92,7 @@ def test_a_later_statement_by_somebody_who_saw_both_takes_the_slot() -> None:
 
 def test_an_overseer_lets_the_newer_side_stand_for_a_while() -> None:
     scene = Hotel()
-    scene.team.overrule("h2", grant="settle", by="boss", reason="I called them", expires=timedelta(hours=1))
+    scene.team.admin.overrule("h2", grant="settle", by="boss", reason="I called them", expires=timedelta(hours=1))
     assert "h2" in scene.dora_returns().items
     scene.wait(timedelta(hours=1))
     assert scene.dora_returns().missing == ("hotel",)
@@ -191,7 +192,7 @@ def test_one_who_writes_while_away_has_seen_nothing_since_it_left() -> None:
 
 def test_a_repeated_write_contests_once_and_an_undone_one_never() -> None:
     scene = Hotel()
-    source = scene.team.log.item("h2").receipts[0].evidence
+    source = scene.team._desk.log.item("h2").receipts[0].evidence
     scene.fact("h2", slot="hotel", by="ann", sources=[source])
     assert len(scene.disputes()) == 1
 
@@ -207,9 +208,9 @@ def test_a_repeated_write_contests_once_and_an_undone_one_never() -> None:
 
 def test_nobody_else_may_claim_that_something_was_written_concurrently() -> None:
     scene = Hotel(written=False)
-    for team in (scene.team.principal("bob"), scene.team.as_readmit()):
+    for team in (scene.team.principal("bob"), as_readmit(scene.team)):
         with pytest.raises(NotAllowedError, match="basis"):
-            team.append(EventKind.DISPUTE, Dispute(items=("h0",), basis=1))
+            team._desk.writer.write(EventKind.DISPUTE, Dispute(items=("h0",), basis=1))
 
 
 def test_a_name_that_somebody_has_taken_keeps_nothing_out() -> None:
@@ -260,7 +261,7 @@ def test_an_update_from_older_evidence_is_contested_too() -> None:
 
 def test_a_writer_who_does_not_count_contests_nothing() -> None:
     scene = Hotel(written=False)
-    scene.team.as_owner().govern(replace(scene.team.policy, writers=("bob", "bea", "dora")))
+    scene.team.as_owner().admin.govern(replace(scene.team.admin.policy, writers=("bob", "bea", "dora")))
     scene.hotel("h1", "bea")
     scene.hotel("h2", "ann")
     assert scene.disputes() == []

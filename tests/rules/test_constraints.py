@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit import Reason
+from readmit import Pair, Reason
 from readmit.records.decisions import ConstraintNote
 from readmit.records.error_types import ExposureError, NotAllowedError, RecordError
 from readmit.records.reasons import DutyState
+from readmit.sources import File
 from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
@@ -51,14 +52,14 @@ def shown(scene: Scene) -> set[str]:
 
 
 def change(scene: Scene, **policy: Any) -> None:
-    scene.team.as_owner().govern(msgspec.structs.replace(scene.team.policy, **policy))
+    scene.team.as_owner().admin.govern(msgspec.structs.replace(scene.team.admin.policy, **policy))
 
 
 # An obstacle blocks, by name.
 
 OBSTACLES: dict[str, tuple[Reason, str, Callable[[Scene], object]]] = {
     "a dispute by anyone": (Reason.DISPUTED, "eve", lambda it: it.team.dispute(["c"], by="eve")),
-    "a suspicion": (Reason.SUSPECTED, "eve", lambda it: it.team.suspect("c", it.news(), by="eve")),
+    "a suspicion": (Reason.SUSPECTED, "eve", lambda it: it.team.judge(Pair(item="c", evidence=it.news()), by="eve")),
     "a verdict": (
         Reason.PREMISE_CHANGED,
         "worker",
@@ -154,7 +155,7 @@ def test_a_changed_source_obstructs_a_constraint(tmp_path: Any) -> None:
     rules.write_text("Never pay over 300.")
     scene = Scene(tmp_path / "team.db")
     scene.covered()
-    read = scene.team.observe_file(rules, by="bob")
+    read = scene.team.observe(probe=File(rules), by="bob")
     scene.fact("c", text="Never pay over 300.", kind="role_constraint", sources=[read])
     assert scene.away().admitted
     rules.write_text("Pay whatever they ask.")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from readmit import Reason
+from readmit import Pair, Reason
 from readmit.records.decisions import DutyNote
 from readmit.records.error_types import ExposureError, NotAllowedError, RecordError
 from readmit.records.reasons import DutyState
@@ -44,7 +44,7 @@ def test_a_duty_needs_an_allowed_author_not_evidence() -> None:
 def test_a_duty_of_an_outsider_is_listed_and_not_imposed() -> None:
     scene = Scene()
     scene.team.oblige("Do as I say", id="o", by="eve", required=["d"])
-    scene.team.as_owner().govern(msgspec.structs.replace(scene.team.policy, writers=("bob",)))
+    scene.team.as_owner().admin.govern(msgspec.structs.replace(scene.team.admin.policy, writers=("bob",)))
     assert scene.away().admitted
     assert state(scene) is DutyState.NOT_IMPOSED
 
@@ -62,7 +62,7 @@ def test_a_duty_whose_author_left_the_writers_during_the_absence_blocks_and_is_n
     scene.team.oblige("Do it", id="o", by="carl", required=["d"])
     scene.fact("h", supports=["d"])
     scene.depart()
-    scene.team.as_owner().govern(msgspec.structs.replace(scene.team.policy, writers=("bob",)))
+    scene.team.as_owner().admin.govern(msgspec.structs.replace(scene.team.admin.policy, writers=("bob",)))
     outcome = scene.come_back()
     assert (outcome.kind, outcome.reasons) == ("blocked", (Reason.MANDATORY_MISSING,))
     assert outcome.decision.absent == ("o",)
@@ -73,7 +73,7 @@ def test_a_duty_opened_during_the_absence_by_somebody_who_then_left_is_listed() 
     scene = Scene(writers=("bob", "carl"))
     scene.depart()
     scene.team.oblige("Do it", id="o", by="carl", required=["d"])
-    scene.team.as_owner().govern(msgspec.structs.replace(scene.team.policy, writers=("bob",)))
+    scene.team.as_owner().admin.govern(msgspec.structs.replace(scene.team.admin.policy, writers=("bob",)))
     assert scene.come_back().admitted
     assert state(scene) is DutyState.NOT_IMPOSED
 
@@ -136,7 +136,7 @@ def test_a_duty_that_nobody_could_impose_ends_no_other() -> None:
     scene.duty()
     scene.team.oblige("Do that", id="o2", by="carl", required=[])
     scene.team.supersede("o", "o2", by="bob")
-    scene.team.as_owner().govern(msgspec.structs.replace(scene.team.policy, writers=("bob",)))
+    scene.team.as_owner().admin.govern(msgspec.structs.replace(scene.team.admin.policy, writers=("bob",)))
     assert scene.away().missing == ("d",)
     assert state(scene) is DutyState.OWED
 
@@ -162,11 +162,11 @@ def test_an_obstacle_blocks_and_does_not_end_the_duty(obstacle: str) -> None:
         if obstacle == "dispute lost":
             scene.team.resolve("quarrel", by="bob")
     elif obstacle == "suspicion":
-        scene.team.suspect("o", scene.news(), by="bob")
+        scene.team.judge(Pair(item="o", evidence=scene.news()), by="bob")
     elif obstacle == "premise":
         scene.team.revoke("p", by="bob")
     elif obstacle == "size":
-        scene.team.as_owner().govern(msgspec.structs.replace(scene.team.policy, max_item_chars=3))
+        scene.team.as_owner().admin.govern(msgspec.structs.replace(scene.team.admin.policy, max_item_chars=3))
     else:
         scene.frontier()
         scene.team.dispute(["f"], by="bob")
@@ -402,7 +402,7 @@ def test_the_frontier_of_a_purposed_duty_comes_with_it_when_no_purpose_is_given(
 def test_what_a_fresh_return_would_not_be_given_is_not_handed_over(change: dict[str, Any], reason: Reason) -> None:
     scene = Scene()
     outcome = scene.away()
-    scene.team.as_owner().govern(msgspec.structs.replace(scene.team.policy, **change))
+    scene.team.as_owner().admin.govern(msgspec.structs.replace(scene.team.admin.policy, **change))
     with pytest.raises(ExposureError) as refused:
         outcome.expose()
     assert refused.value.reasons == (reason,)

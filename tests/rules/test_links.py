@@ -11,6 +11,7 @@ from readmit.records.acts.event import EventKind, Link
 from readmit.records.error_types import ExposureError, NotAllowedError, RecordError
 from readmit.records.items import Drafted
 from readmit.records.reasons import Reason
+from readmit.workspace.workspace import as_readmit
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ PLAN = Drafted(model="planner/plan@1")
 def drawn(scene: Scene, item: str, need: str, **said: Any) -> None:
     """A link that a model drew."""
     link = Link(item=item, need=need, drafted="linker/link@1", **said)
-    scene.team.as_readmit().append(EventKind.LINK, link)
+    as_readmit(scene.team)._desk.writer.write(EventKind.LINK, link)
 
 
 def note(scene: Scene, name: str = "o") -> DutyNote:
@@ -174,12 +175,12 @@ def test_what_cannot_be_linked_or_confirmed_is_refused_by_name() -> None:
     with pytest.raises(RecordError, match="'o' is what needs evidence"):
         scene.team.link("o", "d", by="bob")
     with pytest.raises(NotAllowedError, match="vouches for no link"):
-        scene.team.as_readmit().link("h", "d")
+        as_readmit(scene.team).link("h", "d")
     with pytest.raises(RecordError, match="'h' was not drafted by a model"):
         scene.team.confirm("h", by="bob")
     scene.fact("x", text=QUOTE, drafted=Drafted(model="m", quote=QUOTE))
     with pytest.raises(NotAllowedError, match="may not confirm"):
-        scene.team.as_readmit().confirm("x")
+        as_readmit(scene.team).confirm("x")
 
 
 def test_a_missing_dependency_names_the_items_that_were_linked_to_it() -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import readmit
-from readmit import Policy, Reason
+from readmit import Pair, Policy, Reason
 from readmit.records.error_types import RecordError
-from readmit.records.verdicts import Answer, Pair, Ruling, Verdict, in_words, ruling
+from readmit.records.verdicts import Answer, Ruling, Verdict, in_words, ruling
 from tests.rules.invalidate.build import Board
 from tests.scene import Scene
 
@@ -106,7 +106,7 @@ def test_what_a_score_settles(name: str) -> None:
     for word in given.words:
         for item in ("critical", "other"):
             if isinstance(word, str):
-                scene.team.suspect(item, news, by="worker")
+                scene.team.judge(Pair(item=item, evidence=news), by="worker")
             else:
                 scene.verdict(item, news, **word)
     scene.come_back()
@@ -125,9 +125,9 @@ def test_an_overseer_sets_a_doubt_aside_that_counts_only_against_what_is_critica
     if doubt == "a score":
         scene.verdict("critical", news, stale=Decimal("0.4"))
     else:
-        scene.team.suspect("critical", news, by="worker")
+        scene.team.judge(Pair(item="critical", evidence=news), by="worker")
     assert not scene.come_back().admitted
-    scene.team.overrule("critical", grant="restore", by="boss", reason="looked at it", expires=timedelta(hours=1))
+    scene.team.admin.overrule("critical", grant="restore", by="boss", reason="looked at it", expires=timedelta(hours=1))
     assert scene.come_back().admitted
 
 

@@ -192,13 +192,13 @@ def test_only_what_is_out_of_sight_is_looked_up(monkeypatch: pytest.MonkeyPatch)
         scene.fact(f"v{number}", text="All is well")
         scene.fact(f"h{number}", text="Nothing is well", roles=["booker"])
     asked: list[str] = []
-    kin = scene.team.log.kin
+    kin = scene.team._desk.log.kin
 
     def watched(items: Sequence[Item], **rest: Any) -> list[Event]:
         asked.extend(item.id for item in items)
         return kin(items, **rest)
 
-    monkeypatch.setattr(scene.team.log, "kin", watched)
+    monkeypatch.setattr(scene.team._desk.log, "kin", watched)
     scene.depart()
     scene.ann().come_back()
     assert asked == ["p"]

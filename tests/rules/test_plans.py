@@ -78,7 +78,7 @@ def test_a_routine_repetition_of_what_stood_contests_nothing() -> None:
     week = Week()
     week.says("again", text="The hotel is lakeside")
     assert week.on_thursday() == {"riverside"}
-    assert not week.team.notices()
+    assert not week.team.admin.notices()
 
 
 def test_one_of_them_says_so() -> None:
@@ -86,7 +86,7 @@ def test_one_of_them_says_so() -> None:
         week = Week()
         week.says("sunrise", **fields)
         assert week.on_thursday() == ({"sunrise"} if "supersedes" in fields else {"riverside"})
-        assert not week.team.notices()
+        assert not week.team.admin.notices()
 
 
 def test_an_end_after_the_date_of_the_plan_does_not_say_so() -> None:
@@ -104,7 +104,7 @@ def test_it_is_settled_either_way(act: str, when: str) -> None:
     week.says("sunrise")
     if when == "after":
         assert week.on_thursday() == set()
-    (notice,) = week.team.notices()
+    (notice,) = week.team.admin.notices()
     match act:
         case "plan":
             week.team.supersede("sunrise", "riverside", by="bob")
@@ -115,11 +115,11 @@ def test_it_is_settled_either_way(act: str, when: str) -> None:
         case "resolve news":
             week.team.resolve(notice.dispute, keep=["sunrise"], by="dan")
         case "overseer":
-            week.team.overrule("riverside", grant="settle", by="boss", reason="it was agreed", expires=9 * DAY)
+            week.team.admin.overrule("riverside", grant="settle", by="boss", reason="it was agreed", expires=9 * DAY)
     if when == "before":
         assert week.stand() == {"sunrise"}
     assert week.on_thursday() == ({"sunrise"} if "news" in act else {"riverside"})
-    assert not week.team.notices() or act == "overseer"
+    assert not week.team.admin.notices() or act == "overseer"
 
 
 def test_the_plan_said_again_after_the_news_is_not_contested() -> None:
@@ -217,34 +217,34 @@ def test_news_for_others_does_not_contest_for_this_reader() -> None:
 def test_items_for_particular_principals_are_not_named_to_others() -> None:
     week = Week()
     week.says("@ann/secret", principals=["ann"], by="ann")
-    (notice,) = week.team.notices(by="ann")
+    (notice,) = week.team.admin.notices(by="ann")
     assert "@ann/secret" in str(notice)
-    assert not week.team.notices(by="cy")
-    assert not week.team.notices()
+    assert not week.team.admin.notices(by="cy")
+    assert not week.team.admin.notices()
     week.on_thursday()
     assert "@ann/secret" not in notice.dispute
 
 
 def test_the_writer_is_told_when_it_happens() -> None:
     week = Week()
-    assert not week.team.notices()
+    assert not week.team.admin.notices()
     week.says("sunrise")
     for by in (None, "bob", "cy"):
-        (notice,) = week.team.notices(by=by)
+        (notice,) = week.team.admin.notices(by=by)
         assert (notice.plan, notice.news, notice.slot, notice.since) == ("riverside", "sunrise", "hotel", WEDNESDAY)
         assert str(notice) == (
             "From 2026-03-03 09:00 UTC on, hotel is contested: cy planned riverside for then, "
             "and bob wrote sunrise after that. Say which of them holds."
         )
         assert notice.remedies[0].command == "readmit supersede riverside sunrise --by bob"
-    assert not week.team.notices(by="dan")
+    assert not week.team.admin.notices(by="dan")
     assert "hotel is contested" in str(week.team.doctor().workspace)
 
 
 def test_the_notice_says_what_the_policy_does() -> None:
     week = Week(on_concurrent="newest")
     week.says("sunrise")
-    (notice,) = week.team.notices()
+    (notice,) = week.team.admin.notices()
     assert str(notice).endswith("The policy's on_concurrent decides: newest.")
 
 
@@ -265,10 +265,10 @@ def test_recording_the_news_twice_is_recorded_once() -> None:
     seen = week.news("Sunrise all week")
     for _ in range(2):
         week.says("sunrise", sources=[seen])
-    assert len(week.team.notices()) == 1
+    assert len(week.team.admin.notices()) == 1
 
 
 def test_nobody_writes_such_a_dispute_but_readmit() -> None:
     week = Week()
     with pytest.raises(NotAllowedError, match="plan: readmit itself finds"):
-        week.team.append(EventKind.DISPUTE, Dispute(items=("lakeside",), plan="riverside"), by="bob")
+        week.team._desk.writer.write(EventKind.DISPUTE, Dispute(items=("lakeside",), plan="riverside"), by="bob")

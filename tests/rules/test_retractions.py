@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import Policy
+from readmit import Pair, Policy
 from readmit.records.reasons import State
 from tests.rules.test_out_of_sight import SourcedScene
 from tests.scene import HOUR, START
@@ -75,7 +75,7 @@ def test_a_held_fact_that_fell_is_retracted_with_its_slot_state_and_date(case: F
     team.fact("p")
     team.fact("x", slot="rate", depends_on=["p"])
     team.depart()
-    left = team.team.log.head
+    left = team.team._desk.log.head
     team.wait(HOUR)
     case.act(team)
     team.wait(HOUR)
@@ -135,7 +135,7 @@ def test_suspected_and_disputed_ones_are_listed_as_in_doubt() -> None:
     team.fact("y")
     team.depart()
     team.team.dispute(["x"], by="bob")
-    team.team.suspect("y", team.news(), by="bob")
+    team.team.judge(Pair(item="y", evidence=team.news()), by="bob")
     outcome = team.come_back()
     assert {found.id: found.state for found in outcome.retractions.in_doubt} == {
         "x": State.DISPUTED,
@@ -298,7 +298,7 @@ RULES = {
         lambda it: (it.team.dispute(["c"], by="bob", id="q"), it.team.resolve("q", by="boss")), State.REVOKED
     ),
     "a dispute": Rule(lambda it: it.team.dispute(["c"], by="bob"), None),
-    "a suspicion": Rule(lambda it: it.team.suspect("c", it.news(), by="bob"), None),
+    "a suspicion": Rule(lambda it: it.team.judge(Pair(item="c", evidence=it.news()), by="bob"), None),
     "a premise that fell": Rule(lambda it: it.team.revoke("p", by="bob"), None),
     "a verdict": Rule(lambda it: it.verdict("c", it.news("The hotel is full.")), None),
 }
@@ -389,7 +389,7 @@ def test_a_grant_that_lapsed_while_the_agent_was_away_is_news() -> None:
     team = Team()
     team.fact("x")
     team.team.revoke("x", by="bob")
-    team.team.overrule("x", grant="restore", reason="checked", by="boss", expires=START + HOUR)
+    team.team.admin.overrule("x", grant="restore", reason="checked", by="boss", expires=START + HOUR)
     team.depart()
     team.wait(2 * HOUR)
     assert team.fallen() == {"x": State.REVOKED}
@@ -398,7 +398,7 @@ def test_a_grant_that_lapsed_while_the_agent_was_away_is_news() -> None:
 def test_a_crashed_agent_is_told_from_the_epoch_that_it_had_followed() -> None:
     team = Team()
     team.fact("x")
-    followed = team.team.log.head
+    followed = team.team._desk.log.head
     team.team.revoke("x", by="bob")
     team.depart(epoch=followed)
     assert team.fallen() == {"x": State.REVOKED}

@@ -36,7 +36,7 @@ def test_rivals_out_of_sight_are_read_as_background_and_alter_no_checkpoint() ->
     stale = {one.item for one in outcome.dispositions if one.reasons == (Reason.SLOT_UPDATED,)}
     assert stale == {f"v{number}" for number in range(0, SLOTS, 2)}
     assert {one.reasons for one in outcome.dispositions if one.item not in stale} == {(Reason.NOT_NEEDED,)}
-    assert unchanged(departed, team.log.seen(departed.identity, until=departed.epoch))
+    assert unchanged(departed, team._desk.log.seen(departed.identity, until=departed.epoch))
 
 
 def test_what_others_keep_to_themselves_in_a_slot_costs_each_reader_once() -> None:

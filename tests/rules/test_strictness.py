@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin
 import pytest
 from msgspec.structs import replace
 
-from readmit import Policy
+from readmit import Pair, Policy
 from readmit.diagnosis.trial import FIT, rehearse
 from readmit.inference import Inference, Settings
 from readmit.records.base import Record
@@ -127,7 +127,7 @@ def suspected(scene: Scene) -> None:
 
 
 def suspect(scene: Scene) -> None:
-    scene.team.suspect("h", scene.news(), by="worker")
+    scene.team.judge(Pair(item="h", evidence=scene.news()), by="worker")
 
 
 def inside(scene: Scene) -> None:
@@ -147,11 +147,11 @@ def concurrent(scene: Scene) -> None:
         agent.depart()
     scene.depart()
     # Under a policy of their own, so that they have a view whatever is compared.
-    policy = scene.team.policy
-    scene.team.as_owner().govern(Policy())
+    policy = scene.team.admin.policy
+    scene.team.as_owner().admin.govern(Policy())
     for agent in others:
         agent.come_back().expose()
-    scene.team.as_owner().govern(policy)
+    scene.team.as_owner().admin.govern(policy)
     for name in ("bea", "cid"):
         scene.fact(f"h-{name}", slot="hotel", by=name, sources=[scene.team.observe(f"{name} saw it.", by=name)])
 
@@ -232,14 +232,14 @@ def played(story: str, policy: Policy) -> Scene | None:
 
 
 def govern(scene: Scene, policy: Policy) -> None:
-    if policy == scene.team.policy:
+    if policy == scene.team.admin.policy:
         return
     owner = scene.team.as_owner()
     if policy.writers_signed == "required":
         key = LocalSigner.generated()[0]
         owner = scene.team.as_owner(signer=key)
-        owner.writers.enrol("owner", key.public)
-    owner.govern(policy)
+        owner.admin.writers.enrol("owner", key.public)
+    owner.admin.govern(policy)
 
 
 def prepared(scene: Scene) -> Return:
@@ -259,7 +259,7 @@ def decided(story: str, policy: Policy) -> Given:
     if scene is None:
         return Given()
     ann, team = scene.ann(), scene.team
-    trial = rehearse(team.log, ann.departed(), ann.identity, purpose=None, now=team.now(), policy=team.policy)
+    trial = rehearse(team._desk, ann.departed(), ann.identity, purpose=None)
     view = trial.decision.view
     found = told(trial.decision.admitted, trial.judged.values(), () if view is None else (one.id for one in view.items))
     assert found == of_return(ann.come_back())

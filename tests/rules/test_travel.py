@@ -98,10 +98,10 @@ def test_with_models_it_decides_as_without(label: str) -> None:
         assert instead == set(reported[0].replacements)
         if label == "before":
             (name,) = instead
-            item = workspace.log.item(name)
+            item = workspace._desk.log.item(name)
             assert "Riverside Hotel is confirmed as its replacement" in item.text
             assert item.covers == ()
-            (lack,) = workspace.lacking(returned.id)
+            (lack,) = workspace.returned(returned.id).lacking()
             assert (lack.name, [one.item for one in lack.instead]) == ("d_p", [name])
         else:
             # The new pickup is younger than what took the place of the old one, so there is nothing to add.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from readmit import Reason
+from readmit import Pair, Reason
 from tests.scene import HOUR, START, Scene
 
 DAY = timedelta(days=1)
@@ -81,7 +81,7 @@ def test_an_overseer_whose_clock_lags_restores_over_what_stands_by_the_log() -> 
     scene.wait(HOUR)
     scene.fact("new", slot="hotel")
     scene.wait(-HOUR / 2)
-    scene.team.overrule("old", grant="restore", by="boss", reason="looked", expires=HOUR)
+    scene.team.admin.overrule("old", grant="restore", by="boss", reason="looked", expires=HOUR)
     assert scene.stand() == {"old"}
     assert scene.reasons("new") == (Reason.SLOT_UPDATED,)
     scene.wait(HOUR)
@@ -95,7 +95,7 @@ def test_a_restoring_event_that_is_dated_back_reaches_what_had_begun_when_it_was
     scene.fact("old", slot="hotel")
     scene.wait(HOUR)
     scene.fact("new", slot="hotel")
-    scene.team.overrule("old", grant="restore", by="boss", reason="looked", expires=HOUR, at=START)
+    scene.team.admin.overrule("old", grant="restore", by="boss", reason="looked", expires=HOUR, at=START)
     assert scene.stand() == {"old"}
 
 
@@ -249,7 +249,7 @@ def test_an_undo_by_what_begins_later_counts_from_then() -> None:
 def test_what_an_overseer_restores_is_restored_with_its_repetitions() -> None:
     scene = SourcedScene()
     undone(scene)
-    scene.team.overrule("r2", grant="restore", by="boss", reason="looked at it", expires=DAY)
+    scene.team.admin.overrule("r2", grant="restore", by="boss", reason="looked at it", expires=DAY)
     assert scene.stand() == {"r1", "r2"}
 
 
@@ -335,7 +335,7 @@ def test_a_newcomer_in_doubt_leaves_the_slot_contested(doubt: str) -> None:
     if doubt == "dispute":
         scene.team.dispute(["new"], by="bob", id="quarrel")
     else:
-        scene.team.suspect("new", news, by="bob")
+        scene.team.judge(Pair(item="new", evidence=news), by="bob")
     assert scene.stand() == set()
     assert scene.reasons("old") == (Reason.SLOT_CONTESTED,)
     if doubt == "dispute":
@@ -406,7 +406,7 @@ def test_what_was_held_against_a_statement_is_held_against_its_repetition(act: s
     old = scene.team.observe("The hotel says that it is open.", by="bob")
     scene.fact("h", text="The hotel is open")
     if act == "suspect":
-        scene.team.suspect("h", scene.news(), by="bob")
+        scene.team.judge(Pair(item="h", evidence=scene.news()), by="bob")
     elif act == "dispute":
         scene.team.dispute(["h"], by="bob")
     else:
@@ -464,8 +464,8 @@ def test_one_writer_with_a_clock_ten_years_ahead_blocks_by_name_until_the_policy
     assert scene.come_back().reasons == (Reason.CLOCK_SKEW,)
     import msgspec
 
-    tolerant = msgspec.structs.replace(scene.team.policy, max_clock_skew=3_155_760_000)
-    scene.team.as_owner().govern(tolerant)
+    tolerant = msgspec.structs.replace(scene.team.admin.policy, max_clock_skew=3_155_760_000)
+    scene.team.as_owner().admin.govern(tolerant)
     assert scene.come_back().admitted
 
 

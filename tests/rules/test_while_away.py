@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import Policy, Workspace
+from readmit import Pair, Policy, Workspace
 from readmit.records.acts.kinds import KINDS
 from readmit.records.error_types import NotAllowedError, RateError
 from readmit.records.items import Drafted
-from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.records.verdicts import Answer, Verdict
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ def scene(**policy: Any) -> Scene:
     team.agent("ann", **WHO).depart()
     team.revoke("struck", by="bob")
     team.dispute(["argued"], by="bob", id="q")
-    team.suspect("doubted", team.observe("It may differ", by="bob"), by="bob")
+    team.judge(Pair(item="doubted", evidence=team.observe("It may differ", by="bob")), by="bob")
     return made
 
 
 def verdict(made: Scene, answer: Answer) -> Verdict:
-    doubt = made.team.log.about(["doubted"], until=made.team.epoch)[-1].payload
+    doubt = made.team._desk.log.about(["doubted"], until=made.team.epoch)[-1].payload
     return Verdict(pair=Pair(item="doubted", evidence=doubt.pair.evidence), answer=answer, confidence=Decimal(1))  # type: ignore[attr-defined]
 
 
@@ -67,7 +67,7 @@ class Act:
 
 
 def _govern(made: Scene, by: str) -> object:
-    return made.team.govern(Policy(gamma=Decimal("0.1"), **POLICY), by=by)
+    return made.team.admin.govern(Policy(gamma=Decimal("0.1"), **POLICY), by=by)
 
 
 ACTS: dict[str, Act] = {
@@ -98,15 +98,15 @@ ACTS: dict[str, Act] = {
     "overrule a rejection": Act(
         "overrule",
         True,
-        lambda it, by: it.team.overrule("struck", grant="restore", by=by, reason="r", expires=timedelta(hours=9)),
+        lambda it, by: it.team.admin.overrule("struck", grant="restore", by=by, reason="r", expires=timedelta(hours=9)),
     ),
     "change the policy": Act("govern", True, _govern),
     "give another agent another role": Act(
-        "reassign", True, lambda it, by: it.team.reassign("cy", task="trip", was="planner", role="booker", by=by)
+        "reassign", True, lambda it, by: it.team.admin.reassign("cy", task="trip", was="planner", role="booker", by=by)
     ),
-    "void the date of an event": Act("void", True, lambda it, by: it.team.void(ahead(it), by=by)),
-    "approve what waits": Act("approve", True, lambda it, by: it.team.approve(waiting(it), by=by)),
-    "decline what waits": Act("decline", True, lambda it, by: it.team.decline(waiting(it), by=by)),
+    "void the date of an event": Act("void", True, lambda it, by: it.team.admin.void(ahead(it), by=by)),
+    "approve what waits": Act("approve", True, lambda it, by: it.team.admin.approve(waiting(it), by=by)),
+    "decline what waits": Act("decline", True, lambda it, by: it.team.admin.decline(waiting(it), by=by)),
     "observe": Act("observe", False, lambda it, by: it.team.observe("Seen.", by=by)),
     "record a fact": Act("record", False, lambda it, by: it.team.record("x", by=by, sources=[it.source], task="trip")),
     "open a duty": Act("open", False, lambda it, by: it.team.oblige("Pay", required=["money"], by=by, task="trip")),
@@ -116,7 +116,7 @@ ACTS: dict[str, Act] = {
     "withdraw a fact": Act("revoke", False, lambda it, by: it.team.revoke("loose", by=by)),
     "end a fact": Act("close", False, lambda it, by: it.team.close_validity("loose", end=it.now, by=by)),
     "dispute": Act("dispute", False, lambda it, by: it.team.dispute(["loose"], by=by)),
-    "suspect": Act("suspect", False, lambda it, by: it.team.suspect("loose", it.source, by=by)),
+    "suspect": Act("suspect", False, lambda it, by: it.team.judge(Pair(item="loose", evidence=it.source), by=by)),
     "take a link back": Act("link", False, lambda it, by: it.team.link("loose", "d", by=by, withdrawn=True)),
 }
 KINDS_THAT_GOVERN = {"govern", "approve", "decline", "reassign", "void"}
@@ -138,10 +138,10 @@ def ahead(made: Scene) -> int:
 
 def waiting(made: Scene) -> str:
     """Something of bob's that waits for an overseer."""
-    made.team.as_owner().govern(Policy(invalidations_per_writer=0, **POLICY))
+    made.team.as_owner().admin.govern(Policy(invalidations_per_writer=0, **POLICY))
     with pytest.raises(RateError):
         made.team.revoke("loose", by="bob")
-    return made.team.waiting()[-1].name
+    return made.team.admin.waiting()[-1].name
 
 
 @pytest.mark.parametrize("name", ACTS)
@@ -162,7 +162,7 @@ def test_an_agent_that_is_away_settles_nothing_that_its_own_return_depends_on(na
 @pytest.mark.parametrize("name", [name for name, act in ACTS.items() if act.settles])
 def test_an_agent_that_is_back_settles_again(name: str) -> None:
     made = scene()
-    made.team.as_owner().govern(Policy(nothing_owed="empty", gamma=Decimal(0), rho=Decimal(0), **POLICY))
+    made.team.as_owner().admin.govern(Policy(nothing_owed="empty", gamma=Decimal(0), rho=Decimal(0), **POLICY))
     made.team.agent("ann", **WHO).come_back().expose()
     assert ACTS[name].write(made, "ann")
 
@@ -173,7 +173,7 @@ def test_an_agent_that_is_back_settles_again(name: str) -> None:
 def test_who_is_away_from_one_task_settles_on_another(name: str) -> None:
     made = scene()
     made.team.agent("cy", role="planner", task="other").depart()
-    made.team.as_owner().govern(Policy(overseers=("boss", "cy")))
+    made.team.as_owner().admin.govern(Policy(overseers=("boss", "cy")))
     assert ACTS[name].write(made, "cy")
 
 
@@ -196,7 +196,7 @@ def test_what_was_written_before_the_limit_is_let_through_though_its_writer_left
     with pytest.raises(RateError):
         made.team.supersede("a", "b", by="ann")
     made.team.agent("ann", **WHO).depart()
-    assert made.team.approve(made.team.waiting()[-1].name, by="boss")
+    assert made.team.admin.approve(made.team.admin.waiting()[-1].name, by="boss")
 
 
 JUDGMENTS = ("resolve a dispute", "judge that an item of another stands", "confirm a draft", "overrule a rejection")
@@ -218,9 +218,9 @@ def test_a_judgment_never_counts_in_the_own_return_whenever_it_was_made(name: st
 def test_keys_are_not_changed_by_an_overseer_that_is_away() -> None:
     team = scene().team
     with pytest.raises(NotAllowedError, match="while it is away"):
-        team.keys.rotate(by="ann", now=team.now())
+        team.admin.keys.rotate(by="ann")
     with pytest.raises(NotAllowedError, match="while it is away"):
-        team.keys.revoke(team.signer().keyid, by="ann", reason="mine now", now=team.now())
+        team.admin.keys.revoke(team._desk.keys.signer().keyid, by="ann", reason="mine now")
 
 
 def test_a_workspace_in_a_file_and_a_batch_refuse_the_same(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_the_hotel_and_not_the_train_takes_the_pickup_out() -> None:
     whole = json.loads(msgspec.json.encode(scenario.shipped("travel")))
     with played(scenario.shipped("travel")) as done:
         [p0] = [one for one in done.returns[0].dispositions if one.item == "p0"]
-        event = done.workspace.log.evidence(p0.causes[0].ref)
+        event = done.workspace._desk.log.evidence(p0.causes[0].ref)
         assert "Riverside" in event.payload.text  # type: ignore[attr-defined]
     # Without the verdict on the hotel, the one on the train leaves the pickup as it was.
     whole["steps"] = [step for step in whole["steps"][:-1] if step.get("answer") != "invalidates"]
@@ -241,7 +241,7 @@ def test_a_refused_play_leaves_an_existing_workspace_as_it_was(tmp_path: Path) -
         pytest.fail("it was played")
     with Workspace.open(file) as workspace:
         assert workspace.epoch == epoch
-        assert workspace.log.audit.last == 0
+        assert workspace._desk.log.audit.last == 0
     assert names(file) == ("default",)
 
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit import Answer, Pair, Verdict, Workspace
-from readmit.errors import NotAllowedError, UnknownError
-from readmit.events import EventKind
+from readmit import Pair
+from readmit.records.acts.event import EventKind
+from readmit.records.error_types import NotAllowedError, UnknownError
+from readmit.records.verdicts import Answer, Verdict
+from readmit.workspace.workspace import Workspace, as_readmit
 from tests.scene import Scene
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ NAMING: dict[str, Attempt] = {
     "settle": lambda scene, item, by: scene.team.settle(item, by=by),
     "dispute": lambda scene, item, by: scene.team.dispute([item], by=by),
     "dispute among others": lambda scene, item, by: scene.team.dispute(["h", item], by=by),
-    "suspect": lambda scene, item, by: scene.team.suspect(item, scene.source, by=by),
+    "suspect": lambda scene, item, by: scene.team.judge(Pair(item=item, evidence=scene.source), by=by),
     "judge": lambda scene, item, by: scene.team.judge(judged(scene, item), by=by),
     "remember": lambda scene, item, by: scene.team.agent(by, role="r", task="t").remember("x", bound_to=item),
     "depends_on": lambda scene, item, by: scene.team.record("x", by=by, depends_on=[item]),
@@ -50,7 +52,7 @@ SCOPES: dict[str, dict[str, Any]] = {
 HANDLES: dict[str, Callable[[Workspace], Workspace]] = {
     **dict.fromkeys(("bob", "cy", "boss"), lambda team: team),
     "owner": Workspace.as_owner,
-    "readmit": Workspace.as_readmit,
+    "readmit": as_readmit,
 }
 
 
@@ -142,7 +144,7 @@ def test_nobody_writes_a_departure_in_anothers_name() -> None:
     before = scene.team.epoch
     forged = msgspec.structs.replace(left, id="again")
     with pytest.raises(NotAllowedError, match="in the name of 'ann'"):
-        scene.team.append(EventKind.DEPART, forged, by="eve", id="again")
+        scene.team._desk.writer.write(EventKind.DEPART, forged, by="eve", id="again")
     assert scene.team.epoch == before
 
 

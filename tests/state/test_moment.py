@@ -36,7 +36,7 @@ def test_an_overrule_that_lapsed_by_the_log_lifts_nothing_by_a_clock_that_lags()
     scene = Scene()
     scene.covered()
     scene.team.revoke("h", by="bob")
-    scene.team.overrule("h", grant="restore", by="boss", reason="looked", expires=30 * MINUTE)
+    scene.team.admin.overrule("h", grant="restore", by="boss", reason="looked", expires=30 * MINUTE)
     scene.depart()
     assert scene.come_back().admitted
     scene.wait(40 * MINUTE)
@@ -53,8 +53,8 @@ def test_an_overrule_that_the_log_has_outlived_is_refused() -> None:
     scene.team.revoke("h", by="bob")
     scene.wait(-HOUR)
     with pytest.raises(RecordError, match="has passed"):
-        scene.team.overrule("h", grant="restore", by="boss", reason="looked", expires=START + HOUR)
-    scene.team.overrule("h", grant="restore", by="boss", reason="looked", expires=START + HOUR + MINUTE)
+        scene.team.admin.overrule("h", grant="restore", by="boss", reason="looked", expires=START + HOUR)
+    scene.team.admin.overrule("h", grant="restore", by="boss", reason="looked", expires=START + HOUR + MINUTE)
     assert scene.away().admitted
 
 
@@ -96,7 +96,7 @@ def test_a_clock_that_lags_too_far_blocks_by_name(on_incomplete: str) -> None:
     assert "2026-03-01T09:02:00+00:00" in note
     assert "set the clock right" in note
     assert "max_clock_skew" in note
-    assert scene.team.replay(outcome.id).matches
+    assert scene.team.returned(outcome.id).replay().matches
     scene.wait(HOUR)
     assert scene.come_back().admitted
 
@@ -124,7 +124,7 @@ def test_a_clock_ten_years_ahead_blocks_until_somebody_decides() -> None:
     scene.news("It is the future.")
     scene.wait(-timedelta(days=3650))
     assert scene.come_back().reasons == (Reason.CLOCK_SKEW,)
-    scene.team.govern(msgspec.structs.replace(scene.team.policy, max_clock_skew=400_000_000), by="boss")
+    scene.team.admin.govern(msgspec.structs.replace(scene.team.admin.policy, max_clock_skew=400_000_000), by="boss")
     # It was believed, then: the offer is over.
     outcome = scene.come_back()
     assert (outcome.kind, scene.reasons("h")) == ("blocked", (Reason.EXPIRED,))
@@ -143,7 +143,7 @@ def test_a_memory_handle_goes_by_the_same_moment() -> None:
 
     scene = Scene(MEMORY, max_clock_skew=3600)
     scene.covered(valid_until=START + 30 * MINUTE)
-    memory = Memory(scene.team, ScopedMem(scene.team.log.memories, scene.team.name))
+    memory = Memory(scene.team, ScopedMem(scene.team._desk.log.memories, scene.team.name))
     memory.form("Sunrise is booked", sources=["h"], by="bob")
     handle = memory.returned(scene.away().expose())
     assert [hit.text for hit in handle.search("Sunrise")] == ["Sunrise is booked"]

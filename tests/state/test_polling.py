@@ -19,7 +19,7 @@ FEW, MANY = 20, 200
 
 def steps(team: Workspace, work: Callable[[], object]) -> int:
     """How many hundred instructions the database runs for some work: they grow with the rows that it reads."""
-    sql: Any = team.log.connection.sql
+    sql: Any = team._desk.log.connection.sql
     count = 0
 
     def note() -> None:
@@ -75,6 +75,6 @@ def test_an_absence_ends_with_the_view_that_was_handed_over_last() -> None:
 
 
 def _end(scene: Scene) -> str | None:
-    absence = last_absence(scene.team.log, scene.ann().identity)
+    absence = last_absence(scene.team._desk.log, scene.ann().identity)
     assert absence is not None
     return None if absence.end is None else absence.end.name

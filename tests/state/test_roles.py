@@ -46,7 +46,7 @@ def test_a_role_other_than_the_departures_is_refused_with_the_nearest_name(team:
 def test_a_reassigned_agent_comes_back_in_its_new_role_and_no_other(team: Workspace, by: str) -> None:
     agent(team).depart()
     as_whom = team.as_owner() if by == "owner" else team
-    as_whom.reassign("ann", task="app", was="coder", role="reviewer", by=by, reason="moved")
+    as_whom.admin.reassign("ann", task="app", was="coder", role="reviewer", by=by, reason="moved")
     with pytest.raises(NotAllowedError, match="was reassigned to 'reviewer'"):
         agent(team).come_back()
     returned = agent(team, "reviewer").come_back()
@@ -60,14 +60,14 @@ def test_a_reassigned_agent_comes_back_in_its_new_role_and_no_other(team: Worksp
 @pytest.mark.parametrize("by", ["ann", "bob", "eve"])
 def test_only_the_owner_and_overseers_reassign(team: Workspace, by: str) -> None:
     with pytest.raises(NotAllowedError, match="overseers"):
-        team.reassign("ann", task="app", was="coder", role="reviewer", by=by)
+        team.admin.reassign("ann", task="app", was="coder", role="reviewer", by=by)
 
 
 def test_no_overseer_reassigns_itself(team: Workspace) -> None:
     with pytest.raises(NotAllowedError, match="may not reassign itself"):
-        team.reassign("boss", task="app", was="coder", role="reviewer", by="boss")
+        team.admin.reassign("boss", task="app", was="coder", role="reviewer", by="boss")
     with pytest.raises(RecordError, match="role: 'coder' is the role"):
-        team.reassign("ann", task="app", was="coder", role="coder", by="boss")
+        team.admin.reassign("ann", task="app", was="coder", role="coder", by="boss")
 
 
 OTHERS = {
@@ -82,22 +82,22 @@ OTHERS = {
 def test_a_reassignment_binds_principal_task_and_both_roles(team: Workspace, case: str) -> None:
     agent(team).depart()
     fields = {"principal": "ann", "task": "app", "was": "coder", "role": "reviewer"} | OTHERS[case]
-    team.reassign(**fields, by="boss")
+    team.admin.reassign(**fields, by="boss")
     with pytest.raises(NotAllowedError, match="role: "):
         agent(team, "reviewer").come_back()
 
 
 def test_reassignments_follow_each_other_and_can_be_taken_back(team: Workspace) -> None:
     agent(team).depart()
-    team.reassign("ann", task="app", was="coder", role="reviewer", by="boss")
-    team.reassign("ann", task="app", was="reviewer", role="tester", by="boss")
+    team.admin.reassign("ann", task="app", was="coder", role="reviewer", by="boss")
+    team.admin.reassign("ann", task="app", was="reviewer", role="tester", by="boss")
     assert agent(team, "tester").come_back().admitted
-    team.reassign("ann", task="app", was="tester", role="coder", by="boss")
+    team.admin.reassign("ann", task="app", was="tester", role="coder", by="boss")
     assert not agent(team).come_back().admitted
 
 
 def test_a_reassignment_of_an_agent_at_work_holds_for_its_next_absence_alone(team: Workspace) -> None:
-    team.reassign("ann", task="app", was="coder", role="reviewer", by="boss")
+    team.admin.reassign("ann", task="app", was="coder", role="reviewer", by="boss")
     agent(team).depart()
     agent(team, "reviewer").come_back().expose()
     agent(team, "reviewer").depart()
@@ -119,9 +119,9 @@ def test_an_agent_for_which_the_sweeper_departed_comes_back_in_the_role_of_its_l
     clock = Clock()
     with Workspace.open(":memory:", policy=Policy(overseers=("boss",)), clock=clock) as team:
         agent(team).present(lease=60)
-        team.reassign("ann", task="app", was="coder", role="reviewer", by="boss")
+        team.admin.reassign("ann", task="app", was="coder", role="reviewer", by="boss")
         clock.now = START + timedelta(hours=1)
-        assert team.sweep(trust_clock=True).departed
+        assert team.admin.sweep(trust_clock=True).departed
         with pytest.raises(NotAllowedError, match="reassigned to 'reviewer'"):
             agent(team).come_back()
         assert agent(team, "reviewer").come_back().admitted
@@ -130,7 +130,7 @@ def test_an_agent_for_which_the_sweeper_departed_comes_back_in_the_role_of_its_l
 def test_a_view_of_a_role_that_was_taken_away_since_is_not_exposed(team: Workspace) -> None:
     agent(team, "helper").depart()
     returned = agent(team, "helper").come_back()
-    team.reassign("ann", task="app", was="helper", role="coder", by="boss")
+    team.admin.reassign("ann", task="app", was="helper", role="coder", by="boss")
     with pytest.raises(ExposureError) as refused:
         returned.expose()
     assert refused.value.reasons == (Reason.BINDING_MISMATCH,)

@@ -100,7 +100,7 @@ def test_an_undated_overrule_counts_at_once_whatever_its_host_says(skew: str) ->
     with host(scene, SKEWS[skew]):
         scene.team.revoke("h", by="bob")
     with host(scene, min(-SKEWS[skew], HOUR / 2)):
-        scene.team.overrule("h", grant="restore", by="boss", reason="asked them", expires=HOUR)
+        scene.team.admin.overrule("h", grant="restore", by="boss", reason="asked them", expires=HOUR)
     assert standing(scene) == ("h",)
     with host(scene, SKEWS[skew]):
         said(scene, "new")
@@ -156,7 +156,7 @@ def test_a_given_date_of_an_act_says_when_it_takes_effect() -> None:
 
 def test_every_text_of_several_keeps_whether_its_date_was_given() -> None:
     scene = Scene()
-    log = scene.team.log
+    log = scene.team._desk.log
     scene.team.observe_many(["one", "two", {"text": "three", "at": START + HOUR}], by="bob", at=START)
     scene.team.observe_many(["four", "five"], by="bob")
     scene.team.observe("six", by="bob")

@@ -20,6 +20,7 @@ from readmit.presence.lease import Sweeper
 from readmit.records.acts.event import EventKind
 from readmit.state.load import requested
 from readmit.workspace.memory_handle import Memory
+from readmit.workspace.workspace import as_readmit
 from tests.cli.run import paste
 from tests.diagnosis.prov_order import violations
 from tests.scene import HOUR, START, Scene
@@ -73,9 +74,9 @@ def test_one_who_is_not_an_allowed_writer_does_not_move_the_logs_moment(act: str
         with scene.team.batch():
             scene.team.observe("Good evening.", by="eve")
             scene.team.observe("Good night.", by="eve")
-    assert scene.team.moment() == START
+    assert scene.team._desk.writer.now() == START
     assert scene.come_back().admitted
-    assert not audit(scene.team.log, full=True).problems
+    assert not audit(scene.team._desk.log, full=True).problems
 
 
 def test_a_returning_agent_that_is_no_writer_does_not_move_it_either() -> None:
@@ -86,13 +87,13 @@ def test_a_returning_agent_that_is_no_writer_does_not_move_it_either() -> None:
         bundle = scene.come_back()
         bundle.expose()
         bundle.acknowledge()
-    assert scene.team.moment() == START
+    assert scene.team._desk.writer.now() == START
 
 
 def rolled_back(scene: Scene) -> None:
     """A policy that does not come into force."""
     with scene.team.batch():
-        scene.team.as_owner().govern(Policy())
+        scene.team.as_owner().admin.govern(Policy())
         scene.team.observe("Good afternoon.", by="eve")
         _ = 1 / 0
 
@@ -100,17 +101,17 @@ def rolled_back(scene: Scene) -> None:
 def test_the_policy_in_force_says_who_is_an_allowed_writer() -> None:
     scene = Scene()
     with scene.team.batch():
-        scene.team.as_owner().govern(Policy(writers=("bob",)))
+        scene.team.as_owner().admin.govern(Policy(writers=("bob",)))
         with host(scene, "2060"):
             scene.team.observe("Good morning.", by="eve")
         with pytest.raises(ZeroDivisionError):
             rolled_back(scene)
         with host(scene, "2060"):
             scene.team.observe("Good evening.", by="eve")
-    assert scene.team.moment() == START
+    assert scene.team._desk.writer.now() == START
     scene.wait(MINUTE)
     scene.team.observe("Good night.", by="bob")
-    assert scene.team.log.learnt == START + MINUTE
+    assert scene.team._desk.log.learnt == START + MINUTE
 
 
 # The blocked return names the event, its writer and the command.
@@ -142,15 +143,15 @@ def test_the_blocked_return_names_the_event_its_writer_and_the_command_and_the_c
         assert f'workspace.void({moved}, by="boss")' in {one.call for one in blocked.why().symptoms[0].remedies}
     assert "what it says stays in effect" in paste(command, db).output
     with Workspace.open(db) as team:
-        assert team.replay(blocked.id).matches
+        assert team.returned(blocked.id).replay().matches
         agent = team.agent("A1", role="planner", task="trip")
         returned = agent.come_back()
         assert returned.items == ("o", "h")
         assert next(one for one in returned.dispositions if one.item == "t").reasons == (Reason.REVOKED,)
         assert "Sunrise" in returned.expose().markdown()
-        assert team.replay(blocked.id).matches
-        assert team.replay(returned.id).matches
-        assert not audit(team.log, full=True).problems
+        assert team.returned(blocked.id).replay().matches
+        assert team.returned(returned.id).replay().matches
+        assert not audit(team._desk.log, full=True).problems
 
 
 def test_without_overseers_the_owner_voids() -> None:
@@ -160,7 +161,7 @@ def test_without_overseers_the_owner_voids() -> None:
     moved = jump(scene)
     note = scene.come_back().decision.note
     assert f"`readmit void {moved} --as-owner`" in note
-    scene.team.as_owner().void(moved, reason="its host said 2060")
+    scene.team.as_owner().admin.void(moved, reason="its host said 2060")
     assert scene.come_back().admitted
 
 
@@ -175,8 +176,8 @@ def test_the_first_event_beyond_the_limit_is_named_and_voiding_it_is_enough() ->
     jump(scene, "9999", by="carol")
     scene.news("after both")
     assert f"event {moved} (observe)" in scene.come_back().decision.note
-    scene.team.void(moved, by="boss")
-    assert scene.team.moment() == START + HOUR / 2
+    scene.team.admin.void(moved, by="boss")
+    assert scene.team._desk.writer.now() == START + HOUR / 2
     assert scene.come_back().admitted
 
 
@@ -188,22 +189,26 @@ def test_a_second_jump_is_named_and_voided_like_the_first(year: str) -> None:
     for _ in range(3):
         moved = jump(scene, year)
         assert f"`readmit void {moved} --by boss`" in scene.come_back().decision.note
-        scene.team.void(moved, by="boss")
+        scene.team.admin.void(moved, by="boss")
         assert scene.come_back().admitted
         scene.wait(MINUTE)
-    assert not audit(scene.team.log, full=True).problems
+    assert not audit(scene.team._desk.log, full=True).problems
 
 
 # Who may void, and what.
 
 REFUSED: dict[str, tuple[Callable[[Scene, int], object], type[Exception], str]] = {
-    "by a writer": (lambda scene, at: scene.team.void(at, by="bob"), NotAllowedError, "'bob' may not void"),
-    "by the host's own writer": (lambda scene, at: scene.team.void(at, by="carol"), NotAllowedError, "may not void"),
-    "by readmit": (lambda scene, at: scene.team.as_readmit().void(at), NotAllowedError, "may not void"),
-    "no such event": (lambda scene, _: scene.team.void(99, by="boss"), UnknownError, "no event 99"),
-    "event 0": (lambda scene, _: scene.team.void(0, by="boss"), RecordError, "event"),
-    "an earlier one": (lambda scene, at: scene.team.void(at - 1, by="boss"), RecordError, "by 'carol' did"),
-    "a later one": (lambda scene, at: scene.team.void(at + 1, by="boss"), RecordError, "by 'carol' did"),
+    "by a writer": (lambda scene, at: scene.team.admin.void(at, by="bob"), NotAllowedError, "'bob' may not void"),
+    "by the host's own writer": (
+        lambda scene, at: scene.team.admin.void(at, by="carol"),
+        NotAllowedError,
+        "may not void",
+    ),
+    "by readmit": (lambda scene, at: as_readmit(scene.team).admin.void(at), NotAllowedError, "may not void"),
+    "no such event": (lambda scene, _: scene.team.admin.void(99, by="boss"), UnknownError, "no event 99"),
+    "event 0": (lambda scene, _: scene.team.admin.void(0, by="boss"), RecordError, "event"),
+    "an earlier one": (lambda scene, at: scene.team.admin.void(at - 1, by="boss"), RecordError, "by 'carol' did"),
+    "a later one": (lambda scene, at: scene.team.admin.void(at + 1, by="boss"), RecordError, "by 'carol' did"),
 }
 
 
@@ -217,18 +222,18 @@ def test_a_void_that_may_not_be_or_changes_nothing_is_refused(case: str) -> None
     with pytest.raises(error, match=words):
         act(scene, moved)
     assert scene.team.epoch == head
-    scene.team.void(moved, by="boss", id="v")
-    scene.team.void(moved, by="boss", id="v")
+    scene.team.admin.void(moved, by="boss", id="v")
+    scene.team.admin.void(moved, by="boss", id="v")
     assert scene.team.epoch == head + 1
     with pytest.raises(RecordError, match="is void already"):
-        scene.team.void(moved, by="boss")
+        scene.team.admin.void(moved, by="boss")
 
 
 def test_nothing_is_voided_on_a_host_whose_own_clock_is_as_far_ahead() -> None:
     scene = Scene()
     moved = jump(scene)
     with host(scene, "9999"), pytest.raises(RecordError, match="did not move the log's moment ahead of the clock"):
-        scene.team.void(moved, by="boss")
+        scene.team.admin.void(moved, by="boss")
 
 
 # The order.
@@ -252,7 +257,7 @@ def test_voiding_does_not_reorder_undated_statements(year: str) -> None:
     with host(scene, year):
         said(scene, "h1")
     said(scene, "h2")
-    scene.team.void(moved, by="boss")
+    scene.team.admin.void(moved, by="boss")
     assert standing(scene) == ("h2",)
     said(scene, "h3")
     assert standing(scene) == ("h3",)
@@ -270,7 +275,7 @@ def test_a_dated_statement_counts_from_its_date_but_never_from_later_than_the_vo
         said(scene, "dated2050", at=datetime(2050, 1, 1, tzinfo=UTC))
     said(scene, "undated")
     said(scene, "dated-back", at=START)
-    scene.team.void(moved, by="boss")
+    scene.team.admin.void(moved, by="boss")
     assert standing(scene) == ("undated",)
     scene.wait(HOUR)
     said(scene, "dated-since", at=scene.now - MINUTE)
@@ -282,7 +287,7 @@ def test_an_act_with_a_date_that_had_passed_only_by_the_void_moment_waits_for_it
     scene.covered()
     moved = jump(scene)
     scene.team.revoke("h", by="bob", at=START + 48 * HOUR)
-    scene.team.void(moved, by="boss")
+    scene.team.admin.void(moved, by="boss")
     assert scene.away().admitted
     scene.wait(49 * HOUR)
     assert not scene.away().admitted
@@ -298,12 +303,12 @@ def test_decisions_from_before_during_and_after_replay_to_the_same_bytes() -> No
         scene.fact("h9", slot="hotel", valid_from=datetime(2050, 1, 1, tzinfo=UTC))
         decided.append(scene.away())
     decided.append(scene.away())
-    moved = next(event.epoch for event in scene.team.log.tail() if event.learnt > START)
-    scene.team.void(moved, by="boss")
+    moved = next(event.epoch for event in scene.team._desk.log.tail() if event.learnt > START)
+    scene.team.admin.void(moved, by="boss")
     decided.append(scene.away())
     assert [one.kind for one in decided] == ["admitted", "admitted", "blocked", "admitted"]
     for one in decided:
-        assert scene.team.replay(one.id).matches
+        assert scene.team.returned(one.id).replay().matches
 
 
 # Everything that uses the log's moment recovers.
@@ -317,7 +322,7 @@ def test_an_exposure_recovers() -> None:
     moved = jump(scene)
     with pytest.raises(ExposureError, match=f"`readmit void {moved} --by boss`"):
         issued.expose()
-    scene.team.void(moved, by="boss")
+    scene.team.admin.void(moved, by="boss")
     assert "the text of h" in issued.expose().markdown()
 
 
@@ -329,7 +334,7 @@ def test_a_view_that_was_issued_at_a_void_moment_is_not_handed_over() -> None:
     with host(scene, "2060"):
         issued = scene.come_back()
     assert issued.admitted
-    scene.team.void(moved, by="boss")
+    scene.team.admin.void(moved, by="boss")
     with pytest.raises(ExposureError, match="view_expired"):
         issued.expose()
 
@@ -338,13 +343,13 @@ def test_memory_reads_recover() -> None:
     scene = Scene()
     scene.covered()
     scene.depart()
-    memory = Memory(scene.team, ScopedMem(scene.team.log.memories, scene.team.name))
+    memory = Memory(scene.team, ScopedMem(scene.team._desk.log.memories, scene.team.name))
     memory.form("Sunrise is booked", sources=["h"], by="bob")
     handle = memory.returned(scene.come_back().expose())
     moved = jump(scene)
     with pytest.raises(QuarantineError, match=f"readmit void {moved}"):
         handle.search("Sunrise")
-    scene.team.void(moved, by="boss")
+    scene.team.admin.void(moved, by="boss")
     assert [hit.text for hit in handle.search("Sunrise")] == ["Sunrise is booked"]
 
 
@@ -356,11 +361,11 @@ def test_sweeping_recovers_and_a_lease_from_a_void_moment_runs_from_the_void() -
         moved = scene.team.epoch + 1
         scene.team.agent("carl", role="planner", task="trip").present(lease=MINUTE)
     with pytest.raises(LeaseError, match=f"readmit void {moved}"):
-        scene.team.sweep()
-    scene.team.void(moved, by="boss")
-    assert scene.team.sweep().departed == ()
+        scene.team.admin.sweep()
+    scene.team.admin.void(moved, by="boss")
+    assert scene.team.admin.sweep().departed == ()
     scene.wait(MINUTE)
-    assert {one.identity.principal for one in scene.team.sweep(trust_clock=True).departed} == {"ann", "carl"}
+    assert {one.identity.principal for one in scene.team.admin.sweep(trust_clock=True).departed} == {"ann", "carl"}
 
 
 def test_a_lease_of_an_agent_that_is_no_writer_and_whose_clock_is_ahead_ends_once_a_sweeper_has_watched_it() -> None:
@@ -368,11 +373,11 @@ def test_a_lease_of_an_agent_that_is_no_writer_and_whose_clock_is_ahead_ends_onc
     with host(scene, "2060"):
         scene.team.agent("carl", role="planner", task="trip").present(lease=MINUTE)
     elapsed = [0.0]
-    sweeper = Sweeper(scene.team, elapsed=lambda: elapsed[0])
+    sweeper = Sweeper(scene.team._desk.writer, elapsed=lambda: elapsed[0])
     assert sweeper.sweep().departed == ()
     elapsed[0] = 61.0
     assert [one.identity.principal for one in sweeper.sweep().departed] == ["carl"]
-    assert scene.team.moment() == START
+    assert scene.team._desk.writer.now() == START
 
 
 def test_an_overrule_from_a_void_moment_lasts_as_long_as_it_was_granted_for() -> None:
@@ -380,8 +385,8 @@ def test_an_overrule_from_a_void_moment_lasts_as_long_as_it_was_granted_for() ->
     scene.covered()
     moved = jump(scene)
     scene.team.revoke("h", by="bob")
-    scene.team.overrule("h", grant="restore", by="boss", reason="asked them", expires=HOUR)
-    scene.team.void(moved, by="boss")
+    scene.team.admin.overrule("h", grant="restore", by="boss", reason="asked them", expires=HOUR)
+    scene.team.admin.void(moved, by="boss")
     assert scene.away().admitted
     scene.wait(HOUR)
     assert not scene.away().admitted
@@ -395,13 +400,13 @@ def test_limits_recover() -> None:
     for name in "ab":
         scene.team.revoke(name, by="bob")
         scene.duty(f"o{name}")
-    scene.team.void(moved, by="boss")
+    scene.team.admin.void(moved, by="boss")
     scene.wait(2 * MINUTE)
     for name in "cd":
         scene.team.revoke(name, by="bob")
         scene.duty(f"o{name}")
-    assert scene.team.waiting() == ()
-    assert not audit(scene.team.log, full=True).problems
+    assert scene.team.admin.waiting() == ()
+    assert not audit(scene.team._desk.log, full=True).problems
 
 
 def test_what_is_listed_and_shown_recovers() -> None:
@@ -410,17 +415,17 @@ def test_what_is_listed_and_shown_recovers() -> None:
     said(scene, "h")
     moved = jump(scene)
     scene.team.revoke("h", by="bob")
-    scene.team.overrule("h", grant="restore", by="boss", reason="asked them", expires=HOUR)
+    scene.team.admin.overrule("h", grant="restore", by="boss", reason="asked them", expires=HOUR)
     said(scene, "ahead", at=datetime(2050, 1, 1, tzinfo=UTC))
-    scene.team.void(moved, by="boss")
+    scene.team.admin.void(moved, by="boss")
     said(scene, "since")
     scene.wait(2 * HOUR)
     stands = {"since"}
-    listed = read_items(scene.team.log, scene.team.policy, scene.team.moment()).items
+    listed = read_items(scene.team._desk.log, scene.team.admin.policy, scene.team._desk.writer.now()).items
     assert {name for name, one in listed.items() if one.state is None and name != "o"} == stands
-    page = slot_values(scene.team.log, "hotel", now=scene.team.moment(), task="trip")
+    page = slot_values(scene.team._desk.log, "hotel", now=scene.team._desk.writer.now(), task="trip")
     assert set(page.moments[-1].standing) == stands
-    assert violations(str(prov_document(scene.team.log).serialize(format="json"))) == []
+    assert violations(str(prov_document(scene.team._desk.log).serialize(format="json"))) == []
 
 
 def test_a_departure_counts_from_no_later_than_the_log_learnt_it() -> None:
@@ -429,9 +434,9 @@ def test_a_departure_counts_from_no_later_than_the_log_learnt_it() -> None:
     with host(scene, "2060"):
         scene.depart()
     returned = scene.come_back()
-    departed = scene.team.log.departure(returned.request.checkpoint)
+    departed = scene.team._desk.log.departure(returned.request.checkpoint)
     assert departed.at == FAR["2060"]
-    assert requested(scene.team.log, departed, returned.request).checkpoint.at == START
+    assert requested(scene.team._desk.log, departed, returned.request).checkpoint.at == START
 
 
 # A server has a clock of its own.
@@ -458,7 +463,7 @@ def test_on_postgresql_a_write_whose_clock_differs_from_the_servers_is_refused(
             lambda: team.observe("Good morning.", by="bob"),
             lambda: team.observe_many(["one", "two"], by="bob"),
             lambda: team.agent("A1", role="planner", task="trip").depart(),
-            lambda: team.as_owner().govern(Policy(max_clock_skew=10**9)),
+            lambda: team.as_owner().admin.govern(Policy(max_clock_skew=10**9)),
         ):
             with pytest.raises(NotAllowedError, match="set this host's clock right"):
                 act()
@@ -474,4 +479,4 @@ def test_simulated_time_is_declared_in_the_url(server: Server, tmp_path: Path, m
     monkeypatch.setenv("READMIT_KEYS", str(tmp_path / "keys"))
     with Workspace.open(server.url("simulated"), clock=lambda: FAR["2060"]) as team:
         team.observe("Good morning.", by="bob")
-        assert team.log.event(team.epoch).kind is EventKind.OBSERVE
+        assert team._desk.log.event(team.epoch).kind is EventKind.OBSERVE

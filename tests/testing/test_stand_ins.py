@@ -15,9 +15,9 @@ ASK = Ask(stage="verify", prompt="p@1", system="s", user="u", workspace="w")
 def test_time_passes_only_when_a_test_says_so() -> None:
     clock = Clock(datetime(2031, 1, 1, tzinfo=UTC))
     with Workspace.open(clock=clock) as team:
-        assert team.now() == team.now() == datetime(2031, 1, 1, tzinfo=UTC)
+        assert team._desk.writer.clock() == team._desk.writer.clock() == datetime(2031, 1, 1, tzinfo=UTC)
         clock.forward(timedelta(days=1))
-        assert team.now() == datetime(2031, 1, 2, tzinfo=UTC)
+        assert team._desk.writer.clock() == datetime(2031, 1, 2, tzinfo=UTC)
 
 
 def test_a_scripted_model_says_text_data_or_a_failure() -> None:

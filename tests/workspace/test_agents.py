@@ -64,14 +64,14 @@ def test_a_return_id_is_used_once() -> None:
     scene.covered()
     scene.depart()
     scene.come_back(id="r")
-    before = scene.team.epoch, scene.team.log.audit.last
+    before = scene.team.epoch, scene.team._desk.log.audit.last
     with pytest.raises(ConflictError, match="choose another id"):
         scene.ann().come_back(id="r")
-    assert (scene.team.epoch, scene.team.log.audit.last) == before
+    assert (scene.team.epoch, scene.team._desk.log.audit.last) == before
     for bad in ("with space", "x" * 200, "line\n"):
         with pytest.raises(RecordError, match=r"^id: "):
             scene.ann().come_back(id=bad)
-    assert (scene.team.epoch, scene.team.log.audit.last) == before
+    assert (scene.team.epoch, scene.team._desk.log.audit.last) == before
 
 
 def test_another_role_sees_with_its_own_eyes() -> None:
@@ -114,7 +114,7 @@ def test_experiences_come_back_with_their_source_and_stay_withheld_without() -> 
     assert [one.id for one in ann.recall()] == ["x1", "x3"]
     ann.remember("learnt since", bound_to="h", id="x4")
     assert [one.id for one in ann.recall()] == ["x1", "x3", "x4"]
-    rows = [row for row in scene.team.log.audit.rows() if row.kind == "experience"]
+    rows = [row for row in scene.team._desk.log.audit.rows() if row.kind == "experience"]
     assert [row.item for row in rows] == ["h", "gone", "h"]
 
 

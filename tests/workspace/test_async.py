@@ -7,6 +7,7 @@ import inspect
 import threading
 import time
 from contextlib import asynccontextmanager, suppress
+from importlib import import_module
 from statistics import median
 from typing import TYPE_CHECKING, Any, assert_type
 
@@ -15,6 +16,7 @@ import pytest
 from readmit import Agent, AsyncAgent, AsyncReturn, AsyncWorkspace, Bundle, Policy, Return, Workspace
 from readmit.errors import RecordError, StoreError
 from readmit.log.engines.sqlite import BUSY_SECONDS
+from readmit.sources import File
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
@@ -107,8 +109,8 @@ def test_a_whole_return(place: Path | str) -> None:
             assert "Riverside" in bundle.markdown()
             assert (await returned.explain("h0")).disposition.state == "superseded"
             await returned.acknowledge()
-            assert (await team.replay(returned.id)).matches
-            assert await team.policy() == Policy()
+            assert (await returned.replay()).matches
+            assert await team.admin.policy() == Policy()
             epoch = await team.epoch()
         with Workspace.open(place, name="trip") as again:
             assert again.epoch == epoch
@@ -357,9 +359,9 @@ def test_an_opening_that_is_cancelled_closes_what_it_opened(monkeypatch: pytest.
         return Slow.open(name=name)
 
     async def story() -> None:
-        from readmit.workspace.async_workspace import _Opening
+        opening: Any = import_module("readmit.workspace.async_workspace").Opening
 
-        assert await cancelled_after(_Opening(lambda: slowly("left"))._opened(), 0.05)
+        assert await cancelled_after(opening(lambda: slowly("left"))._opened(), 0.05)
         go_on.set()
         assert await asyncio.to_thread(done.wait, LATE)
         assert closed == ["left"]
@@ -411,7 +413,7 @@ def test_the_doctor_looks_at_an_agent_of_either_kind() -> None:
 def test_what_has_no_verb_is_run_on_the_workspace_itself() -> None:
     async def story() -> None:
         async with AsyncWorkspace.open() as team:
-            assert await team.run(lambda twin: list(twin.keys.trusted(twin.now())))
+            assert await team.run(lambda twin: list(twin.admin.keys.trusted(twin._desk.writer.clock())))
 
     play(story())
 
@@ -421,12 +423,12 @@ def test_a_look_at_sources_does_not_wait_for_the_return(tmp_path: Path) -> None:
         notes = tmp_path / "notes.txt"
         notes.write_text("The port is 80.", encoding="utf-8")
         async with AsyncWorkspace.open(tmp_path / "team.db") as team:
-            seen = await team.observe_file("notes.txt", by="bob")
+            seen = await team.observe(probe=File("notes.txt"), by="bob")
             await team.record("The port is 80", id="p", sources=[seen], by="bob")
             agent = team.agent("A1", role="planner", task="trip")
             await agent.depart()
             notes.write_text("The port is 81.", encoding="utf-8")
-            looked = await team.look(agent)
+            looked = await agent.look()
             assert looked is not None
             assert [one.evidence for one in looked.found] == [seen]
             assert (await agent.come_back()).items == ()

@@ -44,7 +44,7 @@ def returned(team: Workspace) -> None:
 def test_its_connection_ends_with_it(place: Path | str, use: Callable[[Workspace], None]) -> None:
     team = Workspace.open(place)
     use(team)
-    connection = weakref.ref(team.log.connection)
+    connection = weakref.ref(team._desk.log.connection)
     assert connection() is not None
     del team
     assert connection() is None

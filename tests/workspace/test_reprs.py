@@ -45,7 +45,7 @@ def test_what_is_missing_is_named() -> None:
 def test_helpers_say_what_they_work_on() -> None:
     team = Scene().team
     assert (
-        repr(Memory(team, ScopedMem(team.log.memories, team.name)))
+        repr(Memory(team, ScopedMem(team._desk.log.memories, team.name)))
         == "<Memory 'scopedmem:main' of workspace 'default'>"
     )
     assert repr(Inference(team)) == "<Inference on workspace 'default'>"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import Answer, Pair, Verdict
-from readmit.errors import ConflictError
+from readmit import Pair
+from readmit.records.error_types import ConflictError
+from readmit.records.verdicts import Answer, Verdict
 from tests.scene import Scene
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def scene() -> Scene:
 
 
 def judgment(team: Workspace) -> Verdict:
-    source = team.log.item("a").receipts[0].evidence
+    source = team._desk.log.item("a").receipts[0].evidence
     return Verdict(pair=Pair(item="a", evidence=source), answer=Answer.UNSURE, confidence=Decimal(1))
 
 
@@ -42,7 +43,7 @@ VERBS: dict[str, Callable[[Workspace], Any]] = {
     "observe many": lambda team: team.observe_many([{"text": "seen", "id": "w"}, {"text": "2", "id": "v"}], by="bob"),
     "record": lambda team: team.record("so", by="bob", id="w", slot="s"),
     "record what inherits": lambda team: team.record(
-        "so", by="bob", id="w", slot="s", inherits=True, sources=[team.log.item("a").receipts[0].evidence]
+        "so", by="bob", id="w", slot="s", inherits=True, sources=[team._desk.log.item("a").receipts[0].evidence]
     ),
     "record what supersedes": lambda team: team.record("so", by="bob", id="w", supersedes="a"),
     "oblige": lambda team: team.oblige("do", by="bob", id="w", required=["d"]),
@@ -52,13 +53,15 @@ VERBS: dict[str, Callable[[Workspace], Any]] = {
     "close": lambda team: team.close_validity("a", end=MOMENT, by="bob", id="w"),
     "settle": lambda team: team.settle("o", by="bob", id="w"),
     "dispute": lambda team: team.dispute(["a"], by="bob", id="w"),
-    "suspect": lambda team: team.suspect("a", team.log.item("a").receipts[0].evidence, by="bob", id="w"),
+    "suspect": lambda team: team.judge(
+        Pair(item="a", evidence=team._desk.log.item("a").receipts[0].evidence), by="bob", id="w"
+    ),
     "judge": lambda team: team.judge(judgment(team), by="bob", id="w"),
     "link": lambda team: team.link("b", "d", by="bob", id="w"),
-    "overrule for a while": lambda team: team.overrule(
+    "overrule for a while": lambda team: team.admin.overrule(
         "out", grant="restore", by="boss", reason="checked", expires=HOUR, id="w"
     ),
-    "govern": lambda team: team.as_owner().govern(team.policy, id="w"),
+    "govern": lambda team: team.as_owner().admin.govern(team.admin.policy, id="w"),
 }
 
 
@@ -79,7 +82,7 @@ def test_what_inherits_is_the_same_also_when_its_slot_has_moved_on() -> None:
     epoch = made.team.epoch
     VERBS["record what inherits"](made.team)
     assert made.team.epoch == epoch
-    assert made.team.log.item("w").supports == ("d",)
+    assert made.team._desk.log.item("w").supports == ("d",)
 
 
 OTHERWISE: dict[str, Callable[[Workspace], Any]] = {

@@ -25,7 +25,7 @@ def duties(team: Workspace) -> list[str]:
 
 def test_opening_a_duty_is_the_act_and_needs_no_evidence() -> None:
     team = Scene().team
-    assert team.log.item(team.oblige("Write the plan", by="bob", **WRITE)).receipts == ()
+    assert team._desk.log.item(team.oblige("Write the plan", by="bob", **WRITE)).receipts == ()
     with pytest.raises(RecordError, match="by: say who writes this; add by="):
         team.oblige("Write the plan", **WRITE)
 
@@ -129,7 +129,7 @@ def test_one_writer_opens_so_many_duties_for_others() -> None:
     for scope in scopes:
         with pytest.raises(RateError, match=r"duties_per_writer.*wait, or let an overseer \(boss\) raise the limit"):
             team.oblige("One more", by="eve", **WRITE, **scope)
-    assert [str(event.kind) for event in team.log.tail(since=before)] == ["wait"] * len(scopes)
+    assert [str(event.kind) for event in team._desk.log.tail(since=before)] == ["wait"] * len(scopes)
     for number in range(5):
         team.oblige(f"Remember {number}", by="eve", principals=["eve"], **WRITE)
     team.oblige("Others are not held back", by="bob", **WRITE)
@@ -166,8 +166,8 @@ VERBS = {
 def test_its_author_an_overseer_and_an_agent_that_owes_it_may_end_a_duty(verb: str) -> None:
     for by in ("bob", "boss", "ann"):
         scene = owed(roles=["planner"])
-        scene.team.reassign("ann", task="trip", role="planner", by="boss")
-        scene.team.reassign("eve", task="trip", role="guest", by="boss")
+        scene.team.admin.reassign("ann", task="trip", role="planner", by="boss")
+        scene.team.admin.reassign("eve", task="trip", role="guest", by="boss")
         before = scene.team.epoch
         with pytest.raises(NotAllowedError, match="its author, the overseers, and agents that owe it"):
             VERBS[verb](scene.team, by="eve")
@@ -196,7 +196,7 @@ def test_nobody_ends_a_duty_while_away(verb: str) -> None:
         ({"by": "boss"}, {"task": "trip"}),
     ):
         scene = owed(**scope)
-        scene.team.as_owner().reassign("ann", task="trip", role="planner")
+        scene.team.as_owner().admin.reassign("ann", task="trip", role="planner")
         scene.fact("h", supports=["d"])
         agent = scene.team.agent(who["by"], role="planner", task="trip")
         agent.depart()
@@ -224,12 +224,12 @@ def test_an_agent_settles_what_it_owes_in_its_role() -> None:
     ann = scene.ann()
     with pytest.raises(NotAllowedError, match="the owner or an overseer gives"):
         ann.settle("@bob/o")
-    scene.team.reassign("ann", task="trip", role="planner", by="boss")
+    scene.team.admin.reassign("ann", task="trip", role="planner", by="boss")
     ann.settle("@bob/o", reason="it is written")
     ann.depart()
     with pytest.raises(NotAllowedError, match="come back first"):
         ann.settle("@bob/o2")
-    [settled] = [event for event in scene.team.log.tail() if event.kind is EventKind.SETTLE]
+    [settled] = [event for event in scene.team._desk.log.tail() if event.kind is EventKind.SETTLE]
     assert (settled.by, settled.payload.reason) == ("ann", "it is written")  # type: ignore[attr-defined]
 
 

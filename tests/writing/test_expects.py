@@ -66,7 +66,7 @@ def test_a_repeated_call_changes_nothing_and_is_not_refused() -> None:
     source = scene.news()
     for _ in range(2):
         scene.fact("h1", slot="hotel", sources=[source], expects="h0")
-    assert len(scene.team.log.in_slot(None, "hotel", until=scene.team.epoch)) == 2
+    assert len(scene.team._desk.log.in_slot(None, "hotel", until=scene.team.epoch)) == 2
 
 
 def test_what_fell_does_not_stand() -> None:

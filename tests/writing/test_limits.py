@@ -33,7 +33,7 @@ def team_of(*, items: int = 0, **policy: Any) -> Scene:
 
 
 def ended(scene: Scene, by: str = "eve") -> int:
-    return scene.team.log.ended(by, since=START - YEARS)
+    return scene.team._desk.log.ended(by, since=START - YEARS)
 
 
 def replace(scene: Scene, number: int, by: str = "eve", **fields: Any) -> str:
@@ -72,7 +72,7 @@ def test_a_dispute_counts_each_item_it_contests() -> None:
     before = scene.team.epoch
     with pytest.raises(RateError, match=r"this dispute would end 300 things; 'eve' may end 5 within 3600 s"):
         scene.team.dispute(names, by="eve")
-    assert [event.kind for event in scene.team.log.tail(since=before)] == [EventKind.WAIT]
+    assert [event.kind for event in scene.team._desk.log.tail(since=before)] == [EventKind.WAIT]
     scene.team.dispute(names[:LIMIT], by="eve")
     with pytest.raises(RateError, match=r"would end 1 thing, and it has ended 5"):
         scene.team.revoke("m9", by="eve")
@@ -82,7 +82,7 @@ def test_obligations_that_end_count() -> None:
     scene = team_of()
     for number in range(LIMIT + 1):
         scene.duty(f"o{number}", roles=["planner"])
-    scene.team.as_owner().reassign("eve", task="trip", role="planner")
+    scene.team.as_owner().admin.reassign("eve", task="trip", role="planner")
     assert allowed(6, lambda number: scene.team.settle(f"o{number}", by="eve")) == LIMIT
 
 
@@ -182,14 +182,14 @@ def test_each_writer_has_its_own_limit_and_an_overseer_can_raise_it() -> None:
     scene.team.revoke("m19", by="cy")
     with pytest.raises(RateError, match=r"let an overseer \(boss\) raise the limit"):
         scene.team.revoke("m18", by="eve")
-    scene.team.govern(Policy(overseers=("boss",), invalidations_per_writer=20), by="boss")
+    scene.team.admin.govern(Policy(overseers=("boss",), invalidations_per_writer=20), by="boss")
     scene.team.revoke("m18", by="eve")
 
 
 def test_without_overseers_the_owner_can_raise_the_limit() -> None:
     scene = team_of(items=1, overseers=())
     scene.team.dispute(["m0"], by="eve")
-    scene.team.as_owner().govern(Policy(invalidations_per_writer=0))
+    scene.team.as_owner().admin.govern(Policy(invalidations_per_writer=0))
     with pytest.raises(RateError, match=r"let 'owner' raise the limit"):
         scene.team.revoke("m0", by="cy")
 
@@ -264,11 +264,11 @@ def test_two_handles_of_one_writer_share_its_limit(place: Path | str) -> None:
         thread.join()
     assert len(done) == LIMIT
     with Workspace.open(place) as team:
-        assert audit(team.log).intact
+        assert audit(team._desk.log).intact
 
 
 def test_a_limit_of_zero_leaves_ordinary_work_alone() -> None:
     scene = Scene(invalidations_per_writer=0)
     scene.covered(slot="hotel")
     scene.fact("h2", slot="hotel")
-    assert [event.kind for event in scene.team.log.tail()][-1] is EventKind.RECORD
+    assert [event.kind for event in scene.team._desk.log.tail()][-1] is EventKind.RECORD

@@ -41,8 +41,8 @@ def test_a_duty_for_somebody_is_owed_whichever_way_the_name_is_typed(first: str)
     outcome = agent.come_back()
     assert {item.id for item in outcome.view.items} >= {"@bob/o", "h"}  # type: ignore[union-attr]
     identity = Identity(workspace="default", principal=first, role=first, task=first)
-    assert scene.team.expose(outcome.id, identity=identity, secret=outcome.secret) == outcome.expose()
-    scene.team.as_owner().reassign(second, task=first, role=second)
+    assert scene.team._desk.expose(outcome.id, identity, outcome.secret) == outcome.expose()
+    scene.team.as_owner().admin.reassign(second, task=first, role=second)
     scene.team.settle("@bob/o", by=first)
 
 
@@ -60,13 +60,13 @@ def test_one_principal_in_two_spellings_has_one_bank_and_one_absence() -> None:
 
 def test_writers_and_overseers_are_found_in_either_spelling() -> None:
     team = Workspace.open(policy=Policy(writers=(NFD,), overseers=(NFD,)), clock=lambda: START)
-    assert team.policy.writers == (NFC,)
+    assert team.admin.policy.writers == (NFC,)
     for by in (NFC, NFD):
         source = team.observe("seen", by=by, id=None)
         team.record(f"so it is {by!a}", sources=[source], by=by, id=f"m{by!a}".replace("'", "").replace("\\", ""))
-        team.govern(msgspec.structs.replace(team.policy, overseers=(by,)), by=by)
-        team.keys.rotate(by=by, now=START)
-    item = next(event.payload for event in team.log.tail() if event.kind is EventKind.RECORD)
+        team.admin.govern(msgspec.structs.replace(team.admin.policy, overseers=(by,)), by=by)
+        team.admin.keys.rotate(by=by)
+    item = next(event.payload for event in team._desk.log.tail() if event.kind is EventKind.RECORD)
     team.revoke(item.id, by=NFD)  # type: ignore[attr-defined]
     team.overrule(item.id, grant="restore", by=NFD, reason="read it", expires=START.replace(year=2030))  # type: ignore[attr-defined]
     with pytest.raises(NotAllowedError):
@@ -85,9 +85,9 @@ def test_a_workspace_is_found_in_either_spelling(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
     with Workspace.open(path, name=NFD) as team:
         assert team.name == NFC
-        key = team.signer().keyid
+        key = team._desk.keys.signer().keyid
     with Workspace.open(path, name=NFC) as team:
-        assert team.signer().keyid == key
+        assert team._desk.keys.signer().keyid == key
 
 
 def test_the_same_item_in_two_spellings_is_one() -> None:
@@ -98,7 +98,7 @@ def test_the_same_item_in_two_spellings_is_one() -> None:
     same: dict[str, Any] = {name: NFC if isinstance(value, str) else [NFC] for name, value in fields.items()}
     assert team.record("so it is", by=NFC, **same) == first
     assert team.epoch == before
-    assert team.log.item(first).scope.principals == (NFC,)
+    assert team._desk.log.item(first).scope.principals == (NFC,)
 
 
 def test_observations_in_two_spellings_are_by_one_principal() -> None:
@@ -106,16 +106,16 @@ def test_observations_in_two_spellings_are_by_one_principal() -> None:
     one = team.observe("seen", by=NFD, principals=[NFD], roles=[NFD], task=NFD, at=START)
     many = team.observe_many(["seen", {"text": "more", "by": NFD}], by=NFC, principals=[NFC], roles=[NFC], task=NFC)
     assert many[0] == one
-    assert {event.by for event in team.log.tail() if event.kind is EventKind.OBSERVE} == {"bob", NFC}
+    assert {event.by for event in team._desk.log.tail() if event.kind is EventKind.OBSERVE} == {"bob", NFC}
 
 
 def test_what_is_appended_as_it_is_gets_the_same_spelling() -> None:
     team = Scene().team
     scope = Scope(workspace="default", principals=(NFD,), visibility="private")
-    team.append(EventKind.RECORD, Fact(id=OWN, text=NFD, by=NFD, scope=scope), by=NFD, id=OWN)
-    found = team.log.item(OWN)
+    team._desk.writer.write(EventKind.RECORD, Fact(id=OWN, text=NFD, by=NFD, scope=scope), by=NFD, id=OWN)
+    found = team._desk.log.item(OWN)
     assert (found.by, found.scope.principals, found.text) == (NFC, (NFC,), NFD), "texts are kept as they are"
-    team.append(EventKind.OBSERVE, Evidence(text="x", by=NFD, at=START, scope=scope), by=NFC, id=OWN)
+    team._desk.writer.write(EventKind.OBSERVE, Evidence(text="x", by=NFD, at=START, scope=scope), by=NFC, id=OWN)
 
 
 def test_a_name_that_is_no_text_is_refused_by_its_field() -> None:
@@ -158,12 +158,14 @@ def test_a_replacement_supports_what_it_says_and_inherits_only_if_it_says_so() -
     scene = Scene()
     scene.fact("p0", slot="pickup.place", supports=["d_p", "d_t"])
     scene.fact("p1", slot="pickup.place", text="pickup still to be confirmed", supersedes="p0")
-    assert scene.team.log.item("p1").supports == ()
+    assert scene.team._desk.log.item("p1").supports == ()
     scene.fact("p2", supersedes="p0", inherits=True)
-    assert scene.team.log.item("p2").supports == ("d_p", "d_t")
-    assert scene.team.log.item("p2").receipts[0].binds == ("item", "d_p", "d_t"), "its own evidence vouches for them"
+    assert scene.team._desk.log.item("p2").supports == ("d_p", "d_t")
+    assert scene.team._desk.log.item("p2").receipts[0].binds == ("item", "d_p", "d_t"), (
+        "its own evidence vouches for them"
+    )
     scene.fact("p3", supersedes="p0", inherits=True, supports=["d_x", "d_t"])
-    assert scene.team.log.item("p3").supports == ("d_x", "d_t", "d_p")
+    assert scene.team._desk.log.item("p3").supports == ("d_x", "d_t", "d_p")
 
 
 def test_without_a_named_predecessor_it_is_the_last_in_the_slot_of_the_same_task() -> None:
@@ -172,15 +174,15 @@ def test_without_a_named_predecessor_it_is_the_last_in_the_slot_of_the_same_task
     scene.fact("b", slot="pickup", supports=["two"], task="other")
     scene.fact("@bob/c", slot="pickup", supports=["three"], task="trip", principals=["cy"], private=True)
     scene.fact("d", slot="pickup", task="trip", inherits=True, by="bob")
-    assert scene.team.log.item("d").supports == ("three",), "bob wrote the private one"
+    assert scene.team._desk.log.item("d").supports == ("three",), "bob wrote the private one"
     scene.fact("e", slot="pickup", task="other", inherits=True)
-    assert scene.team.log.item("e").supports == ("two",)
+    assert scene.team._desk.log.item("e").supports == ("two",)
     fresh = Scene()
     fresh.fact("a", slot="pickup", supports=["one"], task="trip")
     fresh.fact("@bob/c", slot="pickup", supports=["three"], task="trip", principals=["cy"], private=True)
     source = fresh.team.observe("seen", by="eve")
     name = fresh.team.record("x", by="eve", sources=[source], slot="pickup", task="trip", inherits=True)
-    assert fresh.team.log.item(name).supports == ("one",), "eve does not know of the private one"
+    assert fresh.team._desk.log.item(name).supports == ("one",), "eve does not know of the private one"
 
 
 def test_nothing_is_inherited_from_nothing_or_without_evidence() -> None:

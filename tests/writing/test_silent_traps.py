@@ -20,16 +20,16 @@ RULES = Policy(gamma=Decimal("0.5"), overseers=("lead",))
 
 def test_a_policy_given_at_open_is_for_a_new_store(tmp_path: Path) -> None:
     with Workspace.open(tmp_path / "team.db", policy=RULES) as team:
-        assert team.policy == RULES
+        assert team.admin.policy == RULES
         epoch = team.epoch
     with Workspace.open(tmp_path / "team.db", policy=RULES) as team:
-        assert (team.policy, team.epoch) == (RULES, epoch), "the same one changes nothing"
+        assert (team.admin.policy, team.epoch) == (RULES, epoch), "the same one changes nothing"
 
 
 @pytest.mark.parametrize("governed", [True, False], ids=["under a policy", "under the default"])
 def test_on_an_existing_store_a_policy_must_equal_what_is_in_force(governed: bool, tmp_path: Path) -> None:
     with Workspace.open(tmp_path / "team.db", policy=RULES if governed else None) as team:
-        before, epoch = team.policy, team.epoch
+        before, epoch = team.admin.policy, team.epoch
     mine = Policy(gamma=Decimal("0.7"), looks=LookRules(lifetime=0))
     with pytest.raises(ConflictError) as refused:
         Workspace.open(tmp_path / "team.db", policy=mine)
@@ -39,23 +39,23 @@ def test_on_an_existing_store_a_policy_must_equal_what_is_in_force(governed: boo
     assert "govern(policy)" in str(refused.value)
     assert "readmit init --policy" in str(refused.value)
     with Workspace.open(tmp_path / "team.db") as team:
-        assert (team.policy, team.epoch) == (before, epoch), "nobody is governed by what was refused"
+        assert (team.admin.policy, team.epoch) == (before, epoch), "nobody is governed by what was refused"
         # The remedy, carried out.
-        team.as_owner().govern(mine)
+        team.as_owner().admin.govern(mine)
     with Workspace.open(tmp_path / "team.db", policy=mine) as team:
-        assert team.policy == mine
+        assert team.admin.policy == mine
 
 
 def test_each_workspace_of_a_store_starts_under_its_own_policy(tmp_path: Path) -> None:
     Workspace.open(tmp_path / "team.db", name="a", policy=RULES).close()
     with Workspace.open(tmp_path / "team.db", name="b", policy=Policy(gamma=Decimal("0.7"))) as other:
-        assert other.policy.gamma == Policy(gamma=Decimal("0.7")).gamma
+        assert other.admin.policy.gamma == Policy(gamma=Decimal("0.7")).gamma
 
 
 def test_several_that_start_one_store_under_one_policy_all_get_it(tmp_path: Path) -> None:
     def start(_: int) -> Policy:
         with Workspace.open(tmp_path / "team.db", policy=RULES) as team:
-            return team.policy
+            return team.admin.policy
 
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(start, range(8))) == {RULES}

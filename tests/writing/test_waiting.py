@@ -33,24 +33,24 @@ def test_what_hits_a_limit_takes_effect_once_an_overseer_approves_it() -> None:
     names = [f"m{number}" for number in range(6)]
     scene.duty(required=("plan.s0",), task="trip")
     waiting = limited(lambda: scene.team.dispute(names, by="eve", reason="all wrong", id="quarrel"))
-    assert [event.name for event in scene.team.waiting()] == [waiting]
+    assert [event.name for event in scene.team.admin.waiting()] == [waiting]
     assert scene.away().admitted, "nothing of it counts yet"
-    scene.team.approve(waiting, by="boss", reason="eve is right")
-    assert scene.team.waiting() == ()
-    (approval, dispute) = list(scene.team.log.tail())[-2:]
+    scene.team.admin.approve(waiting, by="boss", reason="eve is right")
+    assert scene.team.admin.waiting() == ()
+    (approval, dispute) = list(scene.team._desk.log.tail())[-2:]
     assert (approval.kind, approval.by) == (EventKind.APPROVE, "boss")
     assert (dispute.name, dispute.by) == ("quarrel", "eve")
     assert not scene.away().admitted
-    assert audit(scene.team.log).intact
+    assert audit(scene.team._desk.log).intact
 
 
 def test_what_is_declined_never_takes_effect() -> None:
     scene = team_of(items=6)
     waiting = limited(lambda: scene.team.dispute([f"m{n}" for n in range(6)], by="eve"))
-    scene.team.decline(waiting, by="boss", reason="no")
-    assert scene.team.waiting() == ()
+    scene.team.admin.decline(waiting, by="boss", reason="no")
+    assert scene.team.admin.waiting() == ()
     with pytest.raises(ConflictError, match="already used for a different decline"):
-        scene.team.approve(waiting, by="boss")
+        scene.team.admin.approve(waiting, by="boss")
     assert ended(scene) == 0
 
 
@@ -60,16 +60,16 @@ def test_a_record_and_what_it_supersedes_wait_together() -> None:
         lambda: scene.fact("new", slot="plan.s0", task="trip", by="eve", supersedes="m1", text="another plan")
     )
     with pytest.raises(UnknownError):
-        scene.team.log.item("new")
-    scene.team.approve(waiting, by="boss")
-    assert [event.kind for event in scene.team.log.tail()][-3:] == ["approve", "record", "supersede"]
+        scene.team._desk.log.item("new")
+    scene.team.admin.approve(waiting, by="boss")
+    assert [event.kind for event in scene.team._desk.log.tail()][-3:] == ["approve", "record", "supersede"]
 
 
 def test_a_duty_beyond_the_limit_waits() -> None:
     scene = Scene(duties_per_writer=0)
     waiting = limited(lambda: scene.team.oblige("Write the plan", id="o", required=["d"], by="eve"))
-    scene.team.approve(waiting, by="boss")
-    assert scene.team.log.item("o").by == "eve"
+    scene.team.admin.approve(waiting, by="boss")
+    assert scene.team._desk.log.item("o").by == "eve"
 
 
 def test_the_same_attempt_again_does_not_wait_twice() -> None:
@@ -78,8 +78,8 @@ def test_the_same_attempt_again_does_not_wait_twice() -> None:
     before = scene.team.epoch
     assert limited(lambda: scene.team.revoke("m0", by="eve")) == first
     assert scene.team.epoch == before
-    scene.team.approve(first, by="boss")
-    scene.team.approve(first, by="boss")
+    scene.team.admin.approve(first, by="boss")
+    scene.team.admin.approve(first, by="boss")
     assert limited(lambda: scene.team.revoke("m0", by="eve")) != first, "a new attempt needs a new answer"
 
 
@@ -97,13 +97,13 @@ def test_so_many_acts_of_one_writer_wait_and_no_more() -> None:
 def test_only_overseers_and_the_owner_answer() -> None:
     scene = team_of(items=1, invalidations_per_writer=0)
     waiting = limited(lambda: scene.team.revoke("m0", by="eve"))
-    for answer in (scene.team.approve, scene.team.decline):
+    for answer in (scene.team.admin.approve, scene.team.admin.decline):
         with pytest.raises(NotAllowedError, match="add it to the policy's overseers"):
             answer(waiting, by="eve")
         with pytest.raises(UnknownError, match="nothing waits as 'unknown'"):
             answer("unknown", by="boss")
     with pytest.raises(NotAllowedError, match="written by readmit itself"):
-        scene.team.append(EventKind.WAIT, {"events": (), "limit": "x"}, by="eve")
+        scene.team._desk.writer.write(EventKind.WAIT, {"events": (), "limit": "x"}, by="eve")
 
 
 def test_what_is_not_allowed_otherwise_does_not_wait() -> None:
@@ -124,7 +124,7 @@ def test_what_no_longer_fits_is_refused_when_it_is_approved_and_nothing_is_writt
     scene.fact("new", text="somebody was faster")
     before = scene.team.epoch
     with pytest.raises(ConflictError):
-        scene.team.approve(waiting, by="boss")
+        scene.team.admin.approve(waiting, by="boss")
     assert scene.team.epoch == before
 
 
@@ -134,13 +134,13 @@ def test_in_a_batch_nothing_waits() -> None:
     with scene.team.batch(), pytest.raises(RateError, match=r"raise the limit$"):
         replace(scene, 0)
     assert scene.team.epoch == before
-    assert scene.team.waiting() == ()
+    assert scene.team.admin.waiting() == ()
 
 
 def test_what_was_approved_counts_for_its_writer() -> None:
     scene = team_of(items=8)
     waiting = limited(lambda: scene.team.dispute([f"m{n}" for n in range(7)], by="eve"))
-    scene.team.approve(waiting, by="boss")
+    scene.team.admin.approve(waiting, by="boss")
     assert ended(scene) == 7
     limited(lambda: scene.team.revoke("m7", by="eve"))
 
@@ -148,11 +148,11 @@ def test_what_was_approved_counts_for_its_writer() -> None:
 def test_an_approved_resolution_concerns_the_items_of_its_dispute() -> None:
     scene = team_of(items=7)
     quarrel = scene.team.dispute([f"m{n}" for n in range(5)], by="bob")
-    scene.team.govern(Policy(overseers=("boss",), invalidations_per_writer=0), by="boss")
+    scene.team.admin.govern(Policy(overseers=("boss",), invalidations_per_writer=0), by="boss")
     waiting = limited(lambda: scene.team.resolve(quarrel, keep=["m0"], by="cy"))
-    scene.team.approve(waiting, by="boss")
-    assert [event.kind for event in scene.team.log.about(["m4"], until=scene.team.epoch)][-1] is EventKind.RESOLVE
-    assert audit(scene.team.log).intact
+    scene.team.admin.approve(waiting, by="boss")
+    assert [event.kind for event in scene.team._desk.log.about(["m4"], until=scene.team.epoch)][-1] is EventKind.RESOLVE
+    assert audit(scene.team._desk.log).intact
 
 
 def test_the_doctor_reports_what_waits_and_how_to_answer() -> None:
@@ -177,7 +177,7 @@ def test_an_act_that_fails_for_another_reason_does_not_wait() -> None:
     scene = team_of(items=1, invalidations_per_writer=0)
     with pytest.raises(UnknownError):
         replace(scene, 0, supersedes="unknown")
-    assert scene.team.waiting() == ()
+    assert scene.team.admin.waiting() == ()
 
 
 def test_what_another_thread_writes_is_no_part_of_an_act(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_what_another_thread_writes_is_no_part_of_an_act(tmp_path: Path) -> None
         scene.team.observe("From another thread.", by="cy")
 
     def act() -> None:
-        with scene.team.act():
+        with scene.team._desk.writer.act():
             scene.team.revoke("m0", by="eve")
             thread.start()
             thread.join(0.2)
@@ -201,6 +201,6 @@ def test_what_another_thread_writes_is_no_part_of_an_act(tmp_path: Path) -> None
         refused.append(error)
     thread.join()
     assert refused
-    (waits,) = scene.team.waiting()
+    (waits,) = scene.team.admin.waiting()
     assert isinstance(waits.payload, Wait)
     assert [one.kind for one in waits.payload.events] == ["revoke"]

@@ -1,4 +1,4 @@
-"""A memory store from one line of text, and what every backend checks when it is opened: its package, its folder.
+"""Opens a memory store from one line of text, and checks its package and folder.
 
     scopedmem                         our own, inside the workspace; scopedmem:NAME for another one beside it
     mem0:FOLDER, amem:FOLDER          a store on disk
@@ -9,7 +9,6 @@ A LangGraph store belongs to a program and is not named by a line: ``LangGraphMe
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -40,7 +39,7 @@ _METHODS = ("name", "workspace", "form", "search", "records", "update", "delete"
 
 
 class NoOptions(msgspec.Struct, forbid_unknown_fields=True):
-    """For a store whose line takes no options."""
+    """Options of a store whose line takes none."""
 
 
 class Site(NamedTuple):
@@ -91,12 +90,6 @@ def open_backend(
     if made.workspace != log.workspace:
         raise BackendError(f"backend {line.kind}: it serves workspace {made.workspace!r}, not {log.workspace!r}")
     return made
-
-
-def need(package: str, extra: str) -> None:
-    """Raise unless a package is installed."""
-    if find_spec(package) is None:
-        raise BackendError(f"{package} is not installed; run: pip install 'readmit[{extra}]'")
 
 
 def folder_at(path: str | Path) -> Path:

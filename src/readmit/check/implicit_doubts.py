@@ -1,7 +1,7 @@
-"""Statements whose names all hold and that may be wrong all the same, because a file that they name changed.
+"""Asks a verifier about statements whose names all hold, but whose named files changed.
 
-What changed in the file since the statement's line was written goes to a verifier as a later observation. As in a
-return, a finding needs a quote from both sides that code finds again.
+The diff of the file since the statement's line was written goes to a verifier as a later observation. As in a return,
+a finding needs a quote from both sides that code finds again.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from readmit.check.check_values import CheckReport
 
 MOST = 200
-"""Most changes that are asked about in one check."""
+"""Most changes that one check puts to the verifier."""
 
 
 def with_changes(report: CheckReport, found: Iterable[FileChange], verifier: str) -> CheckReport:
-    """A report with what a verifier finds."""
+    """The report with the verifier's findings added."""
     known = {(one.place.file, one.place.line) for one in report.findings}
     changes: list[FileChange] = []
     unchecked: list[Unchecked] = []

@@ -14,6 +14,7 @@ from readmit.cli.command import command
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
 from readmit.records.acts.event import EventKind
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -46,7 +47,7 @@ def returns_of(workspace: Workspace) -> Iterator[tuple[Event, Returned]]:
     """Every return in the log, in order."""
     from readmit.records.decisions import Returned
 
-    for event in workspace.log.tail():
+    for event in desk_of(workspace).log.tail():
         if isinstance(event.payload, Returned):
             yield event, event.payload
 
@@ -69,8 +70,8 @@ def list_returns(invocation: Invocation, /) -> None:
                 "task": one.request.identity.task,
                 "decision": one.kind,
                 "partial": one.kind == "admitted" and _is_partial(workspace, one.request.return_id),
-                "exposed": workspace.log.named(EventKind.EXPOSE, one.request.return_id) is not None,
-                "acknowledged": workspace.log.named(EventKind.ACKNOWLEDGE, one.request.return_id) is not None,
+                "exposed": desk_of(workspace).log.named(EventKind.EXPOSE, one.request.return_id) is not None,
+                "acknowledged": desk_of(workspace).log.named(EventKind.ACKNOWLEDGE, one.request.return_id) is not None,
             }
             for event, one in returns_of(workspace)
         ]
@@ -90,7 +91,7 @@ def list_returns(invocation: Invocation, /) -> None:
 
 
 def _is_partial(workspace: Workspace, return_id: str) -> bool:
-    view = workspace.decision(return_id).view
+    view = workspace.returned(return_id).decision.view
     return view is not None and view.partial
 
 
@@ -102,17 +103,17 @@ def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) ->
 
     from readmit.cli import reports, shapes
     from readmit.cli.output import emit, show, shown
-    from readmit.diagnosis.history import recorded
     from readmit.records.error_types import UnknownError
+    from readmit.state.past_returns import recorded
 
     with invocation.open() as workspace:
-        returned, decision = recorded(workspace.log, return_id)
-        stored = workspace.log.audit.decision(return_id)
-        entries, lacks = workspace.dispositions(return_id), workspace.lacking(return_id)
-        drafts = workspace.drafts(return_id)
+        returned, decision = recorded(desk_of(workspace).log, return_id)
+        stored = desk_of(workspace).log.audit.decision(return_id)
+        entries, lacks = workspace.returned(return_id).dispositions, workspace.returned(return_id).lacking()
+        drafts = workspace.returned(return_id).drafts()
         handed = [
             {"seq": row.seq, "kind": row.kind, **msgspec.json.decode(row.body)}
-            for row in workspace.log.audit.rows(first=1 if stored is None else stored.last + 1)
+            for row in desk_of(workspace).log.audit.rows(first=1 if stored is None else stored.last + 1)
             if row.return_id == return_id
         ]
     if envelope:
@@ -213,11 +214,11 @@ def export(invocation: Invocation, /, *, form: str, return_id: str | None, outpu
 
     with invocation.open() as workspace, progress("Exporting", alone=output is not None) as watch:
         if form == "prov":
-            document = prov_document(workspace.log, return_id, watch=watch)
+            document = prov_document(desk_of(workspace).log, return_id, watch=watch)
             _write([str(document.serialize(format="json", indent=2)).encode()], output, invocation)
         else:
             # A pipe that closes early leaves the lines half read, within one state of the store.
-            with closing(json_lines(workspace.log, return_id)) as lines:
+            with closing(json_lines(desk_of(workspace).log, return_id)) as lines:
                 _write(_watched(lines, watch), output, invocation)
 
 

@@ -9,6 +9,7 @@ import click
 
 from readmit.cli import errors, options
 from readmit.cli.command import command
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,7 +178,7 @@ def _opener(kind: str, embedder: str | None, model: str | None) -> Opener:
         near = embedder or (None if kind == DEFAULT else "minilm")
         return open_backend(
             kind,
-            team.log,
+            desk_of(team).log,
             folder=folder,
             embedder=open_embedder(near) if near else None,
             model=open_model(model) if model else None,

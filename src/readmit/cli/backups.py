@@ -34,7 +34,7 @@ def backup(invocation: Invocation, /, *, file: Path) -> None:
     from readmit.cli.output import emit, show
 
     with invocation.open() as workspace:
-        epoch = workspace.backup(file)
+        epoch = workspace.admin.backup(file)
         name = workspace.name
     if invocation.json:
         emit({"file": str(file), "workspace": name, "epoch": epoch})

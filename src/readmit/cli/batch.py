@@ -36,7 +36,7 @@ def status(invocation: Invocation, /, *, directory: str, waiting: bool) -> Statu
 
     found = files.batch_status(directory)
     if waiting:
-        for line in files.waiting(directory):
+        for line in files.unanswered_requests(directory):
             click.echo(line)
     elif invocation.json:
         emit(msgspec.to_builtins(found))

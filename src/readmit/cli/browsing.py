@@ -14,6 +14,7 @@ from readmit.records.acts.event import EventKind
 from readmit.records.acts.kinds import KINDS, load_declared_elsewhere
 from readmit.records.error_types import UnknownError
 from readmit.records.reasons import PRECEDENCE, State
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +76,7 @@ def _listing(invocation: Invocation) -> Listing:
     from readmit.cli.output import progress
 
     with invocation.open() as workspace, progress("Reading the log", workspace.epoch) as watch:
-        return read_items(workspace.log, workspace.policy, workspace.moment(), watch=watch)
+        return read_items(desk_of(workspace).log, workspace.admin.policy, desk_of(workspace).writer.now(), watch=watch)
 
 
 def _wanted(one: ListedItem, wanted: dict[str, str | None]) -> bool:
@@ -98,7 +99,9 @@ def show_one(invocation: Invocation, /, *, id: str) -> None:
         if found is None:
             raise UnknownError(f"ID: no item and no observation {id!r}; `readmit items` and `readmit log` list them")
         with progress("Reading the log", workspace.epoch) as watch:
-            listing = read_items(workspace.log, workspace.policy, workspace.moment(), watch=watch)
+            listing = read_items(
+                desk_of(workspace).log, workspace.admin.policy, desk_of(workspace).writer.now(), watch=watch
+            )
         if found.space == "item":
             _show_item(invocation, workspace, listing, found.name)
         else:
@@ -109,7 +112,7 @@ def _show_item(invocation: Invocation, workspace: Workspace, listing: Listing, n
     from readmit.cli import entries
     from readmit.cli.output import emit, show
 
-    log, one = workspace.log, listing.items[name]
+    log, one = desk_of(workspace).log, listing.items[name]
     evidence = [log.evidence(bound.evidence) for bound in one.item.receipts if log.evidence_id(bound.evidence)]
     history = log.about([name], until=log.head)
     holding = [who for who, return_id in listing.exposed if name in _items_of(workspace, return_id)]
@@ -140,12 +143,12 @@ def _show_observation(invocation: Invocation, listing: Listing, event: Event) ->
 
 
 def _observed(workspace: Workspace, found: Found) -> Event:
-    event = None if found.space == "evidence" else workspace.log.named(EventKind.OBSERVE, found.name)
-    return workspace.log.evidence(found.name) if event is None else event
+    event = None if found.space == "evidence" else desk_of(workspace).log.named(EventKind.OBSERVE, found.name)
+    return desk_of(workspace).log.evidence(found.name) if event is None else event
 
 
 def _items_of(workspace: Workspace, return_id: str) -> set[str]:
-    view = workspace.decision(return_id).view
+    view = workspace.returned(return_id).decision.view
     return set() if view is None else {item.id for item in view.items}
 
 
@@ -184,7 +187,7 @@ def show_log(
 
 
 def _events(workspace: Workspace, item: str | None, since: int, newest: int | None) -> Iterator[Event]:
-    log = workspace.log
+    log = desk_of(workspace).log
     if item is not None:
         log.item(item)
         yield from (event for event in log.about([item], until=log.head) if event.epoch > since)

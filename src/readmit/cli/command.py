@@ -148,7 +148,7 @@ def _signing(workspace: Workspace, file: str) -> Workspace:
     from readmit.trust.signer_file import load_signer
 
     signer = load_signer(file)
-    for one in workspace.writers.enrolled():
+    for one in workspace.admin.writers.enrolled():
         if one.key == signer.keyid:
             owner = one.principal == OWNER
             return workspace.as_owner(signer=signer) if owner else workspace.principal(one.principal, signer=signer)

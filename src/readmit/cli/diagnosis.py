@@ -11,7 +11,7 @@ from readmit.cli import options
 from readmit.cli.command import DEFAULT_DB, command
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
-from readmit.workspace.workspace import DEFAULT_NAME
+from readmit.workspace.workspace import DEFAULT_NAME, desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def why(invocation: Invocation, /, *, return_id: str | None) -> None:
     from readmit.diagnosis.history import newest_return
 
     with invocation.open() as workspace:
-        found = workspace.why(return_id or newest_return(workspace.log))
+        found = workspace.returned(return_id or newest_return(desk_of(workspace).log)).why()
     if invocation.json:
         emit(to_builtins(found))
     else:

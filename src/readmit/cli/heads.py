@@ -11,6 +11,7 @@ from readmit.cli import options
 from readmit.cli.command import command
 from readmit.cli.references import resolve
 from readmit.records.error_types import UnknownError
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +53,7 @@ def head(invocation: Invocation, /, *, witness: str | None, witness_keys: tuple[
     with invocation.open() as workspace:
         note = _head(workspace, witness, witness_keys)
         # A head that leaves the store must not be newer than what this machine remembers of it.
-        workspace.keys.pin.flush()
+        workspace.admin.keys.pin.flush()
     _write(note, output, invocation, "head")
 
 
@@ -82,7 +83,7 @@ def prove(
     with invocation.open() as workspace:
         epoch = _epoch(workspace, event)
         note = _head(workspace, witness, witness_keys) if kept is None else without_mark(kept.read())
-        proof = proof_of(workspace.log, epoch, note)
+        proof = proof_of(desk_of(workspace).log, epoch, note)
     _write(proof, output, invocation, "proof")
 
 
@@ -93,8 +94,8 @@ def _head(workspace: Workspace, witness: str | None, witness_keys: tuple[str, ..
     if witness is None:
         if witness_keys:
             raise click.UsageError("--witness-key has no use without --witness")
-        return signed_head(workspace.log)
-    return witnessed_head(workspace.log, witness, keys=[NoteKey.from_vkey(word) for word in witness_keys])
+        return signed_head(desk_of(workspace).log)
+    return witnessed_head(desk_of(workspace).log, witness, keys=[NoteKey.from_vkey(word) for word in witness_keys])
 
 
 def _epoch(workspace: Workspace, event: str) -> int:
@@ -102,15 +103,15 @@ def _epoch(workspace: Workspace, event: str) -> int:
     from readmit.records.acts.event import EventKind
     from readmit.records.acts.kinds import KINDS
 
-    named = workspace.log.named(EventKind.RECORD, event)
+    named = desk_of(workspace).log.named(EventKind.RECORD, event)
     if named is None and event.isascii() and event.isdigit() and len(event) <= _LONGEST_EPOCH:
         return int(event)
     found = None if named is not None else resolve(workspace, _SPACES, event, label="EVENT")
     if found is not None and found.space == "evidence":
-        named = workspace.log.evidence(found.name)
+        named = desk_of(workspace).log.evidence(found.name)
     elif found is not None:
         kind = next(kind for kind in KINDS.values() if kind.prefix == found.space)
-        named = workspace.log.named(kind, found.name)
+        named = desk_of(workspace).log.named(kind, found.name)
     if named is None:
         raise UnknownError(f"EVENT: no epoch and no item, observation or return {event!r}; `readmit log` lists them")
     return named.epoch

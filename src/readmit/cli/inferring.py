@@ -11,6 +11,7 @@ from readmit.cli import options
 from readmit.cli.command import command
 from readmit.cli.references import Reference
 from readmit.cli.teams import MODEL, lines, models, opened
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,9 +141,9 @@ def extract(
         bound.setdefault(slot, []).append(dependency)
     with invocation.open() as workspace, Inference(workspace, extractor=extractor) as inference:
         if everything:
-            evidence = [event.digest for event in workspace.log.tail() if event.kind is EventKind.OBSERVE]
+            evidence = [event.digest for event in desk_of(workspace).log.tail() if event.kind is EventKind.OBSERVE]
         found = inference.ingest(list(evidence), by=by, supports=bound, per_call=per_call)
-        texts = {item: workspace.log.item(item).text for one in found for item in one.items}
+        texts = {item: desk_of(workspace).log.item(item).text for one in found for item in one.items}
         taken = inference.usage()
     if invocation.json:
         emit(msgspec.to_builtins({"extracted": found, "usage": taken}))
@@ -169,7 +170,7 @@ def plan(invocation: Invocation, /, *, text: str, planner: str, by: str, role: s
 
     with invocation.open() as workspace, Inference(workspace, planner=planner) as inference:
         planned = inference.plan(text, by=by, role=role, task=task)
-        texts = {name: workspace.log.item(name).text for name in planned.obligations}
+        texts = {name: desk_of(workspace).log.item(name).text for name in planned.obligations}
     if invocation.json:
         emit(msgspec.to_builtins(planned))
         return

@@ -10,6 +10,7 @@ import click
 from readmit.cli import options
 from readmit.cli.command import command
 from readmit.cli.references import KEY, Reference
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -51,10 +52,10 @@ def list_keys(invocation: Invocation, /) -> None:
 def _keys(workspace: Workspace) -> list[dict[str, Any]]:
     from readmit.diagnosis.verification.head_proofs import verifier_key
     from readmit.records.acts.event import KeyChange
-    from readmit.trust.trusted_keys import current, public_of
+    from readmit.trust.trusted_keys import public_of, signing_keys
 
-    changes = workspace.keys.changes()
-    active, trusted = current(changes), workspace.keys.trusted(workspace.now())
+    changes = workspace.admin.keys.changes()
+    active, trusted = signing_keys(changes), workspace.admin.keys.trusted(desk_of(workspace).writer.clock())
     found: dict[str, dict[str, Any]] = {}
     for event in changes:
         if not isinstance(event.payload, KeyChange):
@@ -62,7 +63,7 @@ def _keys(workspace: Workspace) -> list[dict[str, Any]]:
         change = event.payload
         one = found.setdefault(change.key, {"key": change.key, "since": event.epoch, "until": None, "reason": ""})
         if change.change == "trust":
-            one["verifier"] = verifier_key(workspace.log, public_of(change)).vkey
+            one["verifier"] = verifier_key(desk_of(workspace).log, public_of(change)).vkey
         one["reason"] = change.reason or one["reason"]
         if change.until is not None:
             one["until"] = change.until.isoformat()
@@ -89,9 +90,7 @@ def rotate(invocation: Invocation, /, *, overlap: str, lost: bool, by: str | Non
     from readmit.scenario.durations import duration
 
     with invocation.acting(by) as workspace:
-        made = workspace.keys.rotate(
-            by=by, now=workspace.now(), overlap=duration(overlap, field="--overlap"), lost=lost
-        )
+        made = workspace.admin.keys.rotate(by=by, overlap=duration(overlap, field="--overlap"), lost=lost)
     if invocation.json:
         emit({"key": made})
     else:
@@ -106,7 +105,7 @@ def revoke(invocation: Invocation, /, *, key: str, reason: str, by: str | None) 
     from readmit.cli.output import emit, show
 
     with invocation.acting(by) as workspace:
-        workspace.keys.revoke(key, by=by, reason=reason, now=workspace.now())
+        workspace.admin.keys.revoke(key, by=by, reason=reason)
         left = any(one["status"] == "active" for one in _keys(workspace))
     if invocation.json:
         emit({"key": key, "active_left": left})
@@ -142,11 +141,11 @@ def export(invocation: Invocation, /, *, key: str | None, verifier: bool, output
     from readmit.trust.private_keys import public_pem
 
     with invocation.open() as workspace:
-        trusted = workspace.keys.trusted(workspace.now())
-        name = workspace.signer().keyid if key is None else key
+        trusted = workspace.admin.keys.trusted(desk_of(workspace).writer.clock())
+        name = desk_of(workspace).keys.signer().keyid if key is None else key
     if name not in trusted:
         raise SealError(f"key {name} is no longer trusted; `readmit keys list` shows which are")
-    pem, vkey = public_pem(trusted[name]), verifier_key(workspace.log, trusted[name]).vkey
+    pem, vkey = public_pem(trusted[name]), verifier_key(desk_of(workspace).log, trusted[name]).vkey
     form = f"{vkey}\n" if verifier else pem
     if output is not None:
         Path(output).write_text(form, encoding="ascii")

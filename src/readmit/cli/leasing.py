@@ -63,11 +63,10 @@ def sweep(invocation: Invocation, /, *, every: float | None, trust_clock: bool) 
     unrenewed for their whole length. Stop it with Ctrl-C.
     """
     from readmit.cli.output import show
-    from readmit.presence.lease import Sweeper
 
     unjudged = False
     with invocation.open() as workspace:
-        sweeper = Sweeper(workspace, trust_clock=trust_clock)
+        sweeper = workspace.admin.sweeper(trust_clock=trust_clock)
         sweeps: Iterable[Sweep] = [sweeper.sweep()] if every is None else sweeper.follow(every=every)
         try:
             for found in sweeps:

@@ -9,6 +9,7 @@ import click
 
 from readmit.cli.command import command
 from readmit.cli.references import Reference
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -55,7 +56,7 @@ def page(
             html = slot_page(workspace, slot, task=task, principal=principal or "", role=role or "")
             about = {"slot": slot}
         else:
-            name = return_id or newest_return(workspace.log)
+            name = return_id or newest_return(desk_of(workspace).log)
             html, about = return_page(workspace, name), {"return": name}
     Path(to).write_text(html, encoding="utf-8")
     if invocation.json:

@@ -20,6 +20,7 @@ from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
 from readmit.records.verdicts import Answer, Verdict
 from readmit.text.english import counted
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +37,7 @@ MARKS = {True: ("✓ ", "green"), False: ("✗ ", "red")}
 def panels(done: Play) -> Iterator[RenderableType]:
     """The five panels, in order."""
     before, after = done.returns[0], done.returns[-1]
-    log = list(done.workspace.log.tail())
+    log = list(desk_of(done.workspace).log.tail())
     departure, departed = next((event, event.payload) for event in log if isinstance(event.payload, Checkpoint))
     absence = [event for event in log if departure.epoch < event.epoch <= before.outcome.request.epoch]
     news = [event for event in log if before.outcome.request.epoch < event.epoch <= after.outcome.request.epoch]

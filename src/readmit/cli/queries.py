@@ -10,6 +10,7 @@ import click
 from readmit.cli.command import command
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -32,7 +33,7 @@ def explain(invocation: Invocation, /, *, return_id: str, item: str | None) -> N
 
     with invocation.open() as workspace:
         if item is not None:
-            found = workspace.explain(return_id, item)
+            found = workspace.returned(return_id).explain(item)
             if invocation.json:
                 said = {"return": return_id, "decision": found.kind, "candidate": found.candidate}
                 duty = {} if found.duty is None else {"duty": shapes.duty(found.duty)}
@@ -43,8 +44,8 @@ def explain(invocation: Invocation, /, *, return_id: str, item: str | None) -> N
                 sight = "" if found.candidate else " (the agent could not see it)"
                 show(f"{found.disposition.item}: {found.disposition.state}{sight}", *map(shown, found.lines()))
             return
-        decision, entries = workspace.decision(return_id), workspace.dispositions(return_id)
-        lacks, drafts = workspace.lacking(return_id), workspace.drafts(return_id)
+        decision, entries = workspace.returned(return_id).decision, workspace.returned(return_id).dispositions
+        lacks, drafts = workspace.returned(return_id).lacking(), workspace.returned(return_id).drafts()
     if invocation.json:
         emit(
             {
@@ -75,7 +76,7 @@ def replay(invocation: Invocation, /, *, return_id: str | None, every: bool) -> 
         done = []
         with progress("Replaying", len(ids)) as watch:
             for name in ids:
-                done.append(workspace.replay(name))
+                done.append(workspace.returned(name).replay())
                 watch()
     if invocation.json:
         emit(
@@ -114,7 +115,7 @@ def status(invocation: Invocation, /) -> None:
     with invocation.open() as workspace, progress("Reading the log", workspace.epoch) as watch:
         kinds: Counter[str] = Counter()
         departed: dict[str, Identity] = {}
-        for event in workspace.log.tail():
+        for event in desk_of(workspace).log.tail():
             kinds[str(event.kind)] += 1
             if isinstance(event.payload, Checkpoint):
                 departed[event.payload.identity.agent] = event.payload.identity
@@ -122,16 +123,16 @@ def status(invocation: Invocation, /) -> None:
         away = sorted(
             f"{who.principal} ({who.role}, {who.task})"
             for who in departed.values()
-            if (absence := last_absence(workspace.log, who)) is not None and absence.end is None
+            if (absence := last_absence(desk_of(workspace).log, who)) is not None and absence.end is None
         )
         said = {
             "db": invocation.store,
             "workspace": workspace.name,
             "epoch": workspace.epoch,
             "events": dict(kinds),
-            "audit_rows": workspace.log.audit.last,
+            "audit_rows": desk_of(workspace).log.audit.last,
             "away": away,
-            "policy": msgspec.to_builtins(workspace.policy),
+            "policy": msgspec.to_builtins(workspace.admin.policy),
         }
     if invocation.json:
         emit(said)

@@ -10,6 +10,7 @@ from click.shell_completion import CompletionItem
 
 from readmit.records.error_types import ReadmitError, UnknownError
 from readmit.records.identity import OWN
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,9 +63,9 @@ def find(
         if space == KEY:
             names = sorted(key for key in _keys(workspace) if key.startswith(beginning))[:limit]
         elif by is None or not _may_be_hidden(space, beginning):
-            names = workspace.log.beginning_with(space, beginning, limit=limit)
+            names = desk_of(workspace).log.beginning_with(space, beginning, limit=limit)
         else:
-            each = workspace.log.beginning_with(space, beginning, limit=_ALL)
+            each = desk_of(workspace).log.beginning_with(space, beginning, limit=_ALL)
             names = [name for name in each if _is_known(workspace, space, name, by)][:limit]
         # An observation without an id of its own is named by the beginning of its digest.
         found += (Found(space, name) for name in names if not any(one.name.startswith(name) for one in found))
@@ -79,7 +80,7 @@ def _may_be_hidden(space: str, beginning: str) -> bool:
 def _is_known(workspace: Workspace, space: str, name: str, by: str) -> bool:
     from readmit.writing import rights
 
-    log, rules = workspace.log, lambda: workspace.policy
+    log, rules = desk_of(workspace).log, lambda: workspace.admin.policy
     check = {"item": rights.item_for, "dispute": rights.dispute_for, EVIDENCE: rights.check_evidence}.get(space)
     try:
         if check is not None:
@@ -135,4 +136,4 @@ def label_of(param: click.Parameter) -> str:
 def _keys(workspace: Workspace) -> set[str]:
     from readmit.records.acts.event import KeyChange
 
-    return {event.payload.key for event in workspace.keys.changes() if isinstance(event.payload, KeyChange)}
+    return {event.payload.key for event in workspace.admin.keys.changes() if isinstance(event.payload, KeyChange)}

@@ -13,6 +13,7 @@ from readmit.cli import options, teams
 from readmit.cli.command import command
 from readmit.cli.references import Reference
 from readmit.cli.status import OF_DECISION, Status
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +109,7 @@ def come_back(
                 returned = inference.come_back(agent, report=prepared.append, **asked)
         else:
             returned = agent.come_back(**asked)
-        stored = workspace.log.audit.decision(returned.id)
+        stored = desk_of(workspace).log.audit.decision(returned.id)
         lacks = () if agent_facing else returned.lacking()
     if envelope is not None and stored is not None and stored.envelope is not None:
         Path(envelope).write_bytes(stored.envelope + b"\n")
@@ -214,9 +215,8 @@ def expose(
 
     with invocation.open() as workspace:
         try:
-            identity = workspace.agent(principal, role=role, task=task).identity
-            hand_over = workspace.expose_retractions if retractions else workspace.expose
-            bundle = hand_over(return_id, identity=identity, secret=secret)
+            delivery = workspace.agent(principal, role=role, task=task).delivery(return_id, secret=secret)
+            bundle = delivery.expose_retractions() if retractions else delivery.expose()
         except ExposureError as error:
             if invocation.json:
                 emit({"return": return_id, "exposed": False, "reasons": list(error.reasons)})
@@ -241,8 +241,7 @@ def acknowledge(
 
     with invocation.open() as workspace:
         try:
-            identity = workspace.agent(principal, role=role, task=task).identity
-            workspace.acknowledge(return_id, identity=identity, secret=secret)
+            workspace.agent(principal, role=role, task=task).delivery(return_id, secret=secret).acknowledge()
         except ExposureError as error:
             if invocation.json:
                 emit({"return": return_id, "acknowledged": False, "reasons": list(error.reasons)})

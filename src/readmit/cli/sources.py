@@ -8,11 +8,14 @@ import click
 
 from readmit.cli import options
 from readmit.cli.command import command
+from readmit.sources.places import Command, File, Git, Http
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from readmit.cli.command import Invocation
+    from readmit.sources.places import Place
+    from readmit.workspace.workspace import Workspace
 
 WHO = "--principal A1 --role planner --task trip"
 
@@ -68,7 +71,7 @@ def observe_file(invocation: Invocation, /, *, path: str, **fields: Any) -> None
 
     A path is relative to the first of the policy's roots (looks.roots), which is by default the folder of the store.
     """
-    _keep(invocation, lambda workspace: workspace.observe_file(path, **fields))
+    _keep(invocation, lambda workspace: _observed(workspace, File(path, **_of(File, fields)), fields))
 
 
 @click.argument("path")
@@ -78,7 +81,7 @@ def observe_file(invocation: Invocation, /, *, path: str, **fields: Any) -> None
 @_captured
 def observe_git(invocation: Invocation, /, *, path: str, **fields: Any) -> None:
     """Keep a file of a git repository as evidence, with the way to look at it again, and print its digest."""
-    _keep(invocation, lambda workspace: workspace.observe_git(path, **fields))
+    _keep(invocation, lambda workspace: _observed(workspace, Git(path, **_of(Git, fields)), fields))
 
 
 @click.argument("url")
@@ -90,7 +93,7 @@ def observe_http(invocation: Invocation, /, *, url: str, **fields: Any) -> None:
 
     The policy must allow the host (looks.hosts).
     """
-    _keep(invocation, lambda workspace: workspace.observe_http(url, **fields))
+    _keep(invocation, lambda workspace: _observed(workspace, Http(url, **_of(Http, fields)), fields))
 
 
 @click.argument("argv", nargs=-1, required=True, metavar="COMMAND...")
@@ -100,7 +103,7 @@ def observe_command(invocation: Invocation, /, *, argv: tuple[str, ...], **field
 
     The policy must allow the command (looks.commands).
     """
-    _keep(invocation, lambda workspace: workspace.observe_command(argv, **fields))
+    _keep(invocation, lambda workspace: _observed(workspace, Command(argv, **_of(Command, fields)), fields))
 
 
 @options.identity
@@ -117,7 +120,7 @@ def look(invocation: Invocation, /, *, principal: str, role: str, task: str, pur
 
     with invocation.open() as workspace:
         agent = workspace.agent(principal, role=role, task=task)
-        found = workspace.look(agent, purpose=purpose) or Looked()
+        found = agent.look(purpose=purpose) or Looked()
     if invocation.json:
         emit({"unchanged": list(found.unchanged), "found": [to_builtins(one) for one in found.found]})
         return
@@ -138,3 +141,12 @@ def _keep(invocation: Invocation, observe: Callable[[Any], str]) -> None:
         emit({"evidence": digest, "epoch": epoch})
     else:
         show(digest)
+
+
+def _of(place: type, fields: dict[str, Any]) -> dict[str, Any]:
+    """The options that say where the source is, taken out of those of the observation."""
+    return {name: fields.pop(name) for name in place.__dataclass_fields__ if name in fields}  # type: ignore[attr-defined]
+
+
+def _observed(workspace: Workspace, place: Place, fields: dict[str, Any]) -> str:
+    return workspace.observe(probe=place, **fields)

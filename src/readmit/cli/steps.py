@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from readmit.records.base import nfc
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -33,7 +34,7 @@ def write_steps(invocation: Invocation, written: Sequence[tuple[Step, str]]) -> 
     """Write steps in one commit. Returns their ids, and the epoch after them."""
     from readmit.scenario.play import Player
 
-    with invocation.open() as workspace, workspace.act():
+    with invocation.open() as workspace, desk_of(workspace).writer.act():
         player = Player(workspace)
         return [player.play(step, place) for step, place in written], workspace.epoch
 
@@ -52,7 +53,7 @@ def write_item(invocation: Invocation, fields: dict[str, Any], *, sources: Seque
     from readmit.scenario.play import Player
 
     scope = {name: fields[name] for name in ("task", "roles", "principals")}
-    with invocation.open() as workspace, workspace.act():
+    with invocation.open() as workspace, desk_of(workspace).writer.act():
         player = Player(workspace)
         evidence = []
         for number, source in enumerate(sources, 1):
@@ -68,7 +69,7 @@ def write_item(invocation: Invocation, fields: dict[str, Any], *, sources: Seque
 
 def notices_of(workspace: Workspace, by: str, written: Collection[str]) -> tuple[Notice, ...]:
     """The plans that somebody has just passed over with items of these ids."""
-    return tuple(one for one in workspace.notices(by=by) if one.news in written and one.written_by == by)
+    return tuple(one for one in workspace.admin.notices(by=by) if one.news in written and one.written_by == by)
 
 
 def _source_id(fields: dict[str, Any], number: int) -> str | None:
@@ -104,14 +105,14 @@ def _digest(workspace: Workspace, source: str, by: str) -> str | None:
 
     is_id = bool(_DIGEST.fullmatch(source) or _AN_ID.fullmatch(source))
     # A writer's own id looks like a file.
-    if (is_id or is_own(source, by)) and (seen := workspace.log.named(EventKind.OBSERVE, source)) is not None:
+    if (is_id or is_own(source, by)) and (seen := desk_of(workspace).log.named(EventKind.OBSERVE, source)) is not None:
         return seen.digest
     if not is_id:
         return None
     found = resolve(workspace, ("evidence",), source, label="--source", by=by) if _DIGEST.fullmatch(source) else None
     if found is not None:
         return found.name
-    is_item = workspace.log.named(EventKind.RECORD, source) is not None
+    is_item = desk_of(workspace).log.named(EventKind.RECORD, source) is not None
     raise UnknownError(
         f"--source: {source!r} is "
         + ("an item, not evidence: name it with --depends-on" if is_item else "neither evidence nor an id of any")

@@ -39,7 +39,7 @@ def subscribe(invocation: Invocation, /, *, principal: str, role: str, task: str
 
     with invocation.open() as workspace:
         agent = workspace.agent(principal, role=role, task=task)
-        with workspace.subscribe(agent, every=every) as held:
+        with agent.subscribe(every=every) as held:
             fallen: Iterable[FallenItem] = held.wait(0) if once else held
             try:
                 for one in fallen:

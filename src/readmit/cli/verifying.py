@@ -12,6 +12,7 @@ from readmit.cli import errors
 from readmit.cli.command import command
 from readmit.cli.status import Status
 from readmit.records.error_types import RecordError, SealError
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -124,16 +125,16 @@ def named_keys(keys: tuple[str, ...]) -> tuple[dict[str, bytes], list[NoteKey]]:
 
 def _trusted(invocation: Invocation) -> dict[str, bytes]:
     with invocation.open() as workspace:
-        return dict(workspace.keys.trusted(workspace.now()))
+        return dict(workspace.admin.keys.trusted(desk_of(workspace).writer.clock()))
 
 
 def _proven(data: bytes, raw: dict[str, bytes], logs: list[NoteKey], witnesses: list[NoteKey]) -> dict[str, Any]:
-    from readmit.trust.notes import NoteKey, text_of
+    from readmit.trust.notes import NoteKey, note_text
     from readmit.trust.proofs import check_proof, read_proof
     from readmit.trust.tlog import LogCheckpoint
 
     # A bare key has no name: it counts for the log that the proof is about.
-    origin = LogCheckpoint.from_text(text_of(read_proof(data).note.encode())).origin
+    origin = LogCheckpoint.from_text(note_text(read_proof(data).note.encode())).origin
     named = [NoteKey(origin, public) for public in raw.values()]
     return _of_event(check_proof(data, [*logs, *named], witnesses))
 

@@ -53,7 +53,7 @@ def list_writers(invocation: Invocation, /) -> None:
     from readmit.cli.output import emit, show, table
 
     with invocation.open() as workspace:
-        found = workspace.writers.enrolled()
+        found = workspace.admin.writers.enrolled()
     if invocation.json:
         emit(
             {
@@ -81,7 +81,7 @@ def enrol(invocation: Invocation, /, *, principal: str, public: str, **given: An
     from readmit.cli.output import emit, show, shown
 
     with invocation.acting(given["by"]) as workspace:
-        key = workspace.writers.enrol(principal, public, **given)
+        key = workspace.admin.writers.enrol(principal, public, **given)
         epoch = workspace.epoch
     if invocation.json:
         emit({"principal": principal, "key": key, "epoch": epoch})
@@ -98,7 +98,7 @@ def rotate(invocation: Invocation, /, *, principal: str, public: str, **given: A
     from readmit.cli.output import emit, show, shown
 
     with invocation.acting(given["by"]) as workspace:
-        key = workspace.writers.rotate(principal, public, **given)
+        key = workspace.admin.writers.rotate(principal, public, **given)
         epoch = workspace.epoch
     if invocation.json:
         emit({"principal": principal, "key": key, "epoch": epoch})
@@ -116,10 +116,10 @@ def revoke(invocation: Invocation, /, *, key: str, **given: Any) -> None:
     from readmit.records.error_types import SealError
 
     with invocation.acting(given["by"]) as workspace:
-        found = [one.key for one in workspace.writers.enrolled() if one.key.startswith(key)]
+        found = [one.key for one in workspace.admin.writers.enrolled() if one.key.startswith(key)]
         if len(found) > 1:
             raise SealError(f"{key} is the beginning of {len(found)} keys; give more of it")
-        workspace.writers.revoke(found[0] if found else key, **given)
+        workspace.admin.writers.revoke(found[0] if found else key, **given)
         epoch = workspace.epoch
     if invocation.json:
         emit({"key": found[0], "since": given["since"] or epoch, "epoch": epoch})

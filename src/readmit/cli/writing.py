@@ -12,6 +12,7 @@ from readmit.cli.declared import command_of
 from readmit.cli.references import Reference
 from readmit.cli.steps import notices_of, step_of, text_of, write_item, write_steps
 from readmit.records.acts.kinds import KINDS
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,10 +65,10 @@ def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
     chosen = None if policy is None else decode_file(policy.read(), Policy, what=errors.name_of(policy))
     created = not {invocation.workspace, nfc(invocation.workspace)}.intersection(names(invocation.db))
     with Workspace.open(invocation.db, name=invocation.workspace) as workspace:
-        changed = [] if chosen is None else list(differences(workspace.policy, normal(chosen)))
+        changed = [] if chosen is None else list(differences(workspace.admin.policy, normal(chosen)))
         if chosen is not None and changed:
-            workspace.as_owner(signer=invocation.signer).govern(chosen)
-        key = workspace.signer().keyid
+            workspace.as_owner(signer=invocation.signer).admin.govern(chosen)
+        key = desk_of(workspace).keys.signer().keyid
         if invocation.json:
             emit(
                 {"db": invocation.store, "workspace": workspace.name, "created": created, "epoch": workspace.epoch,

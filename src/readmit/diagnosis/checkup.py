@@ -22,6 +22,8 @@ from readmit.records.remedies import BLANK, act, come_back, depart, govern, swee
 from readmit.rules.capture.checkpoint import checkpoint
 from readmit.state.absence import last_absence, tenure_in
 from readmit.state.roles import role_of
+from readmit.writing.limit_queue import waiting
+from readmit.writing.passed_plans import notices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from readmit.log.log import Log
     from readmit.records.acts.event import Checkpoint
-    from readmit.workspace.workspace import Workspace
+    from readmit.returning.desk import Desk
 
 AGENTS = 20
 """Most agents that are checked."""
@@ -70,12 +72,12 @@ class Checkup(msgspec.Struct, frozen=True):
         return "\n".join(line for part in (self.workspace, *self.agents) for line in part.lines())
 
 
-def checkup(workspace: Workspace, agent: Identity | None = None) -> Checkup:
+def checkup(desk: Desk, agent: Identity | None = None) -> Checkup:
     """Check one agent, or every agent that departed, as if they returned now. Nothing is written."""
-    log, policy = workspace.log, workspace.policy
-    found = [*unsigned(workspace), *settings(policy)]
+    log, policy = desk.log, desk.policy
+    found = [*unsigned(desk), *settings(policy)]
     in_order = not found
-    found += [*_waiting(workspace), *_unswept(workspace), *_passed_over(workspace)]
+    found += [*_waiting(desk), *_unswept(desk), *_passed_over(desk)]
     left_out: tuple[str, ...] = ()
     if agent is not None:
         agents = [agent]
@@ -89,10 +91,10 @@ def checkup(workspace: Workspace, agent: Identity | None = None) -> Checkup:
             hint = "To look at an agent before it departs, name it: --principal, --role and --task."
             found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (hint,), (depart(blank),)))
             in_order = False
-    says = f"Workspace {printed(workspace.name)} at epoch {workspace.epoch}: " + (
+    says = f"Workspace {printed(log.workspace)} at epoch {log.head}: " + (
         "its key and its policy are in order." if in_order else "something is wrong."
     )
-    return Checkup(Diagnosis(says, tuple(found), left_out), tuple(_agent(workspace, one) for one in agents))
+    return Checkup(Diagnosis(says, tuple(found), left_out), tuple(_agent(desk, one) for one in agents))
 
 
 def settings(policy: Policy) -> Iterator[Symptom]:
@@ -106,26 +108,26 @@ def settings(policy: Policy) -> Iterator[Symptom]:
             yield Symptom(Trouble.POLICY, said, (), (), (govern(policy, **{name: getattr(Policy(), name)}),))
 
 
-def _waiting(workspace: Workspace) -> Iterator[Symptom]:
-    """What waits for an overseer. The texts of the events are not shown: some may be private."""
-    overseer = next(iter(workspace.policy.overseers), OWNER)
-    for event in workspace.waiting():
+def _waiting(desk: Desk) -> Iterator[Symptom]:
+    """Events that wait for an overseer. Their texts are not shown: some may be private."""
+    overseer = next(iter(desk.policy.overseers), OWNER)
+    for event in waiting(desk.log):
         if isinstance(event.payload, Wait):
             said = f"An act of {printed(event.by)} of {event.at:%Y-%m-%d %H:%M} UTC waits for an overseer."
             answers = (act("approve", event.name, by=overseer), act("decline", event.name, by=overseer))
             yield Symptom(Trouble.WAITING, said, (event.name,), (printed(event.payload.limit),), answers)
 
 
-def _passed_over(workspace: Workspace) -> Iterator[Symptom]:
+def _passed_over(desk: Desk) -> Iterator[Symptom]:
     """Plans that later news passed over. Items for particular principals are not named."""
-    for notice in workspace.notices():
+    for notice in notices(desk.log, desk.writer.author.name, desk.policy, desk.writer.now()):
         said = printed(str(notice))
         yield Symptom(Trouble.DISPUTED, said, (notice.plan, notice.news), (), notice.remedies)
 
 
-def _unswept(workspace: Workspace) -> Iterator[Symptom]:
-    """Leases that ran out and no sweeper ended. What such an agent writes is refused already."""
-    log, moment = workspace.log, workspace.moment()
+def _unswept(desk: Desk) -> Iterator[Symptom]:
+    """Leases that ran out and no sweeper ended. Writes of such an agent are already refused."""
+    log, moment = desk.log, desk.writer.now()
     over = [held.lease for event in log.leases() if (held := tenure_in(log, event)) and held.lease.until <= moment]
     for lease in over[:AGENTS]:
         who, when = lease.identity, f"{lease.until:%Y-%m-%d %H:%M} UTC"
@@ -133,8 +135,8 @@ def _unswept(workspace: Workspace) -> Iterator[Symptom]:
         yield Symptom(Trouble.UNSWEPT, said, (), (), (sweep(),))
 
 
-def _agent(workspace: Workspace, identity: Identity) -> Diagnosis:
-    log, now = workspace.log, workspace.now()
+def _agent(desk: Desk, identity: Identity) -> Diagnosis:
+    log, now = desk.log, desk.writer.clock()
     absence = last_absence(log, identity)
     away = absence is not None and absence.end is None
     found: list[Symptom] = []
@@ -149,7 +151,7 @@ def _agent(workspace: Workspace, identity: Identity) -> Diagnosis:
             agent, task = printed(identity.principal), printed(identity.task)
             said = f"{agent} has never departed from {task}, so it cannot return to it."
             found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (), (depart(identity),)))
-    trial = rehearse(log, departed, identity, purpose=None, now=now, policy=workspace.policy)
+    trial = rehearse(desk, departed, identity, purpose=None)
     more, left_out = symptoms(log, trial, departed)
     if not trial.decision.missing and any(note.state.owed for note in trial.decision.duties):
         more += tuple(unrequired(trial))

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from readmit.diagnosis.trial import Trial
 
-ROTATE = Remedy("workspace.as_owner().keys.rotate(now=workspace.now(), lost=True)", "readmit keys rotate --lost")
+ROTATE = Remedy("workspace.as_owner().admin.keys.rotate(lost=True)", "readmit keys rotate --lost")
 _VERIFY = Remedy("audit(workspace.log)", "readmit audit verify")
 
 
 def faults(trial: Trial) -> Iterator[Symptom]:
-    """What failed, and what to do before the next try."""
+    """Symptoms of a failed return, each with its remedy before the next try."""
     for reason in trial.decision.faults:
         note = (printed(trial.decision.note),) if trial.decision.note else ()
         yield Symptom(Trouble.FAULT, reason.doc, (reason,), note, tuple(_remedies(trial, reason)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.records.acts.event import EventKind
-from readmit.records.canonical import canonical, decode, digest, digest_of
+from readmit.records.canonical import canonical, decode, digest
 from readmit.records.decisions import (
     Cause,
     ConstraintNote,
@@ -20,7 +20,7 @@ from readmit.records.decisions import (
     Returned,
     ReturnView,
 )
-from readmit.records.error_types import SealError, TamperedError, UnknownError
+from readmit.records.error_types import SealError, UnknownError
 from readmit.records.items import Drafted, Item
 from readmit.records.reasons import Reason, state_of
 from readmit.rules.cover.find import Deadline
@@ -28,6 +28,7 @@ from readmit.rules.cycle import RULES, decide
 from readmit.rules.gate.gates import authorized
 from readmit.rules.gate.judge import distinct
 from readmit.state.load import requested
+from readmit.state.past_returns import dispositions, recorded
 from readmit.state.source_looks import sources_in_words
 from readmit.text.english import counted
 from readmit.text.escapes import escaped
@@ -58,15 +59,15 @@ class Explanation(msgspec.Struct, frozen=True):
     candidate: bool
     """Whether the returning agent could see the item at all."""
     duty: DutyNote | None = None
-    """For an obligation: what it was to this return."""
+    """For an obligation: its role in this return."""
     constraint: ConstraintNote | None = None
-    """For a constraint: what it was to this return."""
+    """For a constraint: its role in this return."""
     drafted: Drafted | None = None
     """Which model wrote the item, if one did, and the words it quotes."""
     premises: Mapping[str, Disposition] = {}
     """The dispositions of the premises through which it fell."""
     sources: tuple[str, ...] = ()
-    """Where its evidence was read, when that place was last looked at, and what was found; a sentence each."""
+    """A sentence for each source: its place, the moment of the last look, and its result."""
 
     def __str__(self) -> str:
         return "; ".join(self.lines())
@@ -144,16 +145,6 @@ def _duty(note: DutyNote) -> Iterator[str]:
         yield f"No item ever met {', '.join(note.questions)}, which a model planned: that blocks nothing."
 
 
-def recorded(log: Log, return_id: str) -> tuple[Returned, Decision]:
-    """A past return, from the log and the audit."""
-    returned, stored = log.returned(return_id), log.audit.decision(return_id)
-    if stored is None:
-        raise UnknownError(f"no decision is filed for return {return_id!r}; see `readmit audit verify`")
-    if digest_of(stored.body) != returned.decision:
-        raise TamperedError(f"the decision of return {return_id!r} is not the one in the log: it was altered")
-    return returned, decode(stored.body, Decision, what="decision")
-
-
 def newest_return(log: Log) -> str:
     """The last return that was decided, found from the end of the audit."""
     last = log.audit.last
@@ -166,16 +157,6 @@ def newest_return(log: Log) -> str:
         f"workspace {log.workspace!r} has no return yet: an agent departs and comes back first. "
         "`readmit doctor` looks at the workspace as it is"
     )
-
-
-def dispositions(log: Log, return_id: str) -> Iterator[Disposition]:
-    """Every candidate of a past return, in log order."""
-    recorded(log, return_id)
-    stored = log.audit.decision(return_id)
-    if stored is not None:
-        for row in log.audit.rows(first=stored.first, last=stored.last):
-            if row.kind == "candidates":
-                yield from decode(row.body, tuple[Disposition, ...], what=f"audit row {row.seq}")
 
 
 def drafts(log: Log, return_id: str) -> dict[str, Drafted]:
@@ -297,7 +278,7 @@ def _carries(envelope: Envelope, view: ReturnView | RetractionView | None) -> bo
 
 
 def looked_in_words(decision: Decision) -> str:
-    """Whether implicit changes were looked for, by whom and how far, and how much nobody looked at."""
+    """The examination for implicit changes in a sentence: verifier, last examined observation, unexamined rest."""
     done = decision.examination
     words = "no examination is on record"
     if done is not None:

@@ -1,4 +1,4 @@
-"""One return as it was decided, or as it would be decided now: what was asked, judged and seen."""
+"""One return as it was decided, or would be decided now: its request, judgments and snapshot."""
 
 from __future__ import annotations
 
@@ -7,29 +7,27 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.diagnosis.history import dispositions, recorded
 from readmit.records.decisions import Decision, Disposition, Request
 from readmit.records.items import Item
 from readmit.records.reasons import Reason, State
 from readmit.records.remedies import BLANK
 from readmit.records.snapshot import WorkState
-from readmit.returning.carry_out import decided
-from readmit.returning.request import ask
 from readmit.rules.capture.fold import fold
 from readmit.rules.capture.links import linked_needs
 from readmit.state.absence import is_away
+from readmit.state.past_returns import dispositions, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
 
     from readmit.log.log import Log
     from readmit.records.acts.event import Checkpoint
     from readmit.records.identity import Identity
     from readmit.records.policy import Policy
+    from readmit.returning.desk import Desk
 
 FIT = frozenset({State.ADMITTED, State.NOT_NEEDED, State.WITHHELD})
-"""States of an item that passed every gate, whatever the outcome of the return."""
+"""States of an item that passed every gate, in an admitted return or another."""
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -44,7 +42,7 @@ class Trial(msgspec.Struct, frozen=True):
     slots: frozenset[str] = frozenset()
     """The missing dependencies that are slots of any item, or can be: no item names them in ``supports``."""
     away: frozenset[str] = frozenset()
-    """The principals that are away from the task, and decide nothing about it: the reader, and others."""
+    """Principals that are away from the task and so decide nothing about it, the reader included."""
 
     @property
     def reader(self) -> str:
@@ -67,12 +65,12 @@ class Trial(msgspec.Struct, frozen=True):
         return next((name for name in allowed if name != self.reader), BLANK)
 
     def other_writer(self, last: str) -> str:
-        """The same, for an act that nobody does while away."""
+        """Another allowed writer, for an act that a principal cannot do while away."""
         found = self.writer(None if last in self.away else last)
         return next((name for name in (found, *self.policy.writers) if name not in self.away), BLANK)
 
     def uninvolved(self, *sides: str | None) -> str:
-        """Somebody who may decide between two sides: an overseer, or an allowed writer."""
+        """A principal that may decide between two sides: an overseer, or an allowed writer."""
         allowed = (*self.policy.overseers, *self.policy.writers)
         return next((name for name in allowed if name not in (*sides, *self.away)), BLANK)
 
@@ -98,14 +96,11 @@ def past(log: Log, return_id: str) -> Trial:
     return _trial(log, returned.request, decision, judged)
 
 
-def rehearse(
-    log: Log, departed: Checkpoint, identity: Identity, *, purpose: str | None, now: datetime, policy: Policy
-) -> Trial:
+def rehearse(desk: Desk, departed: Checkpoint, identity: Identity, *, purpose: str | None) -> Trial:
     """The return as it would be decided at the end of the log. Nothing is written."""
-    with log.reading():
-        request = ask(log, departed, identity, purpose=purpose, now=now, policy=policy)
-        outcome = decided(log, departed, request, rehearsed=True)
-        return _trial(log, request, outcome.decision, {one.item: one for one in outcome.dispositions})
+    with desk.log.reading():
+        request, outcome, _ = desk.rehearse(departed, identity, purpose=purpose)
+        return _trial(desk.log, request, outcome.decision, {one.item: one for one in outcome.dispositions})
 
 
 def _trial(log: Log, request: Request, decision: Decision, judged: Mapping[str, Disposition]) -> Trial:

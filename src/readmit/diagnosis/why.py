@@ -1,4 +1,4 @@
-"""Explains the outcome of a return: what is missing, near misses, what has happened since, and what would fix it."""
+"""Explains the outcome of a return: unmet needs, near misses, later events, and remedies."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from readmit.diagnosis.trial import Trial
     from readmit.log.log import Log
     from readmit.records.acts.event import Checkpoint
-    from readmit.workspace.workspace import Workspace
+    from readmit.returning.desk import Desk
 
 
-def why(workspace: Workspace, return_id: str) -> Diagnosis:
+def why(desk: Desk, return_id: str) -> Diagnosis:
     """Explain the outcome of a past return. Remedies are as of now, not as of the return."""
-    log = workspace.log
+    log = desk.log
     then = past(log, return_id)
     asked = then.request
     departed = log.departure(asked.checkpoint)
     says = f"Return {return_id} of {who(then)} was {outcome(then)}"
     if not complete(then) and (since := _since(log, then)) is not None:
         return Diagnosis(says, (since, *lacked(then)), (), return_id, asked.identity)
-    failed = (*unsigned(workspace), *faults(then))
-    now = rehearse(log, departed, asked.identity, purpose=asked.purpose, now=workspace.now(), policy=workspace.policy)
+    failed = (*unsigned(desk), *faults(then))
+    now = rehearse(desk, departed, asked.identity, purpose=asked.purpose)
     if not complete(then) and complete(now) and not failed:
         mended = Symptom(
             Trouble.MENDED,
@@ -55,7 +55,7 @@ def why(workspace: Workspace, return_id: str) -> Diagnosis:
 
 
 def symptoms(log: Log, trial: Trial, departed: Checkpoint) -> tuple[tuple[Symptom, ...], tuple[str, ...]]:
-    """The problems of a return, in order of usefulness, and what was not checked."""
+    """The symptoms of a return, the most useful first, and the parts that were not checked."""
     if trial.decision.faults:
         return tuple(faults(trial)), ()
     others = None
@@ -108,10 +108,10 @@ def outcome(trial: Trial) -> str:
     return "admitted: nothing is missing." if decision.report.obligations else "admitted, and nothing is owed."
 
 
-def unsigned(workspace: Workspace) -> Iterator[Symptom]:
+def unsigned(desk: Desk) -> Iterator[Symptom]:
     """Whether there is a key to sign views with."""
     try:
-        workspace.signer()
+        desk.keys.signer()
     except (ReadmitError, OSError) as error:
         said = "The workspace cannot sign, so no view can be handed over."
         yield Symptom(Trouble.NO_KEY, said, (), (printed(str(error)),), (ROTATE,))

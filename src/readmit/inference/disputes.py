@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.models.protocols import Failure
-from readmit.models.stages.answer import MAX_TOKENS, PROMPT, Opinion, Question, opine, settled
+from readmit.models.stages.answer import MAX_TOKENS, PROMPT, Opinion, Question, opine, position_of
 from readmit.records.acts.event import Dispute, Resolve
 from readmit.records.acts.kinds import targets_of
 from readmit.records.base import nfc
@@ -19,6 +19,7 @@ from readmit.records.canonical import canonical, decode, digest
 from readmit.records.error_types import NotAllowedError
 from readmit.records.evidence import Evidence
 from readmit.records.identity import own_id
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,10 +80,10 @@ def resolve_disputes(
     by = nfc(by)
     if by == identity.principal:
         raise NotAllowedError(f"{by!r} may not resolve disputes for its own return: name another principal")
-    with workspace.log.reading():
+    with desk_of(workspace).log.reading():
         contests = [
-            _Contest(event.name, (about or {}).get(event.name) or _asked(workspace.log, event, identity))
-            for event in _open(workspace.log, identity)
+            _Contest(event.name, (about or {}).get(event.name) or _asked(desk_of(workspace).log, event, identity))
+            for event in _open(desk_of(workspace).log, identity)
         ]
     said = _opinions(workspace, model, [one.question for one in contests if _has_sides(one)], max_tokens)
     return tuple(_resolve(workspace, one, said, by) for one in contests)
@@ -107,7 +108,7 @@ def _asked(log: Log, event: Event, identity: Identity) -> Asked:
 def _question(items: Sequence[Item], context: str) -> Question:
     """The question that the sides disagree about, without authors and in a neutral order.
 
-    Its evidence is what principals other than the parties observed.
+    Its evidence are the observations of principals other than the parties.
     """
     choices = sorted({item.text for item in items}, key=digest)
     slots = {item.slot for item in items}
@@ -122,9 +123,9 @@ def _has_sides(contest: _Contest) -> bool:
 def _opinions(
     workspace: Workspace, model: Model, questions: Sequence[Question], max_tokens: int
 ) -> dict[Question, Opinion | Failure]:
-    """The model's answers; each question is asked once."""
+    """The model's answers; each question goes out once."""
     keys = {question: question.key(model.name, workspace=workspace.name) for question in questions}
-    known = workspace.log.derived.read(OPINION, PROMPT, keys.values())
+    known = desk_of(workspace).log.derived.read(OPINION, PROMPT, keys.values())
     found: dict[Question, Opinion | Failure] = {
         question: decode(known[key], Opinion, what="opinion") for question, key in keys.items() if key in known
     }
@@ -133,7 +134,7 @@ def _opinions(
         asked, opine(model, asked, workspace=workspace.name, max_tokens=max_tokens) if asked else (), strict=True
     )
     new = {keys[question]: canonical(said) for question in asked if isinstance(said := found[question], Opinion)}
-    workspace.log.derived.write(OPINION, PROMPT, new)
+    desk_of(workspace).log.derived.write(OPINION, PROMPT, new)
     return found
 
 
@@ -145,7 +146,7 @@ def _resolve(
     said = opinions[contest.question]
     if isinstance(said, Failure):
         return Resolution(dispute=contest.name, why=f"no answer: {said.message}")
-    keep = settled(said, contest.asked.sides, workspace.policy.min_confidence, exact=contest.asked.exact)
+    keep = position_of(said, contest.asked.sides, workspace.admin.policy.min_confidence, exact=contest.asked.exact)
     why = f"{said.model} by itself: {said.answer or 'cannot tell'}, confidence {said.confidence}"[:LONGEST_NOTE]
     if keep is not None:
         workspace.resolve(contest.name, keep=[keep], by=by, reason=why, id=own_id(by, digest((contest.name, keep))))

@@ -8,6 +8,7 @@ from readmit.records.acts.event import EventKind
 from readmit.records.base import LONGEST_NAME
 from readmit.records.verdicts import Examine
 from readmit.state.examination import examination, observations, statements
+from readmit.workspace.workspace import as_readmit, desk_of
 
 if TYPE_CHECKING:
     from readmit.inference.prepared import Prepared
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def note(workspace: Workspace, departed: Checkpoint, prepared: Prepared, *, purpose: str | None, verifier: str) -> bool:
-    """Record how far a preparation has examined the log, unless something new arrived meanwhile.
+    """Record the epoch up to which a preparation has examined the log, unless events arrived meanwhile.
 
     In one transaction, so that everything before the event was available to it. An examination that is already on the
     log is not repeated: a watch that finds nothing new writes nothing.
     """
-    log, policy, identity = workspace.log, workspace.policy, prepared.identity
+    log, policy, identity = desk_of(workspace).log, workspace.admin.policy, prepared.identity
     with log.atomic():
         head = log.head
         if observations(log, departed, identity, since=prepared.epoch, until=head, policy=policy) or statements(
@@ -35,5 +36,5 @@ def note(workspace: Workspace, departed: Checkpoint, prepared: Prepared, *, purp
             examined = Examine(
                 checkpoint=departed.id, identity=identity, verifier=verifier, until=prepared.until, purpose=purpose
             )
-            workspace.as_readmit().append(EventKind.EXAMINE, examined)
+            desk_of(as_readmit(workspace)).writer.write(EventKind.EXAMINE, examined)
     return True

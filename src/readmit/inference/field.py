@@ -16,6 +16,7 @@ from readmit.records.snapshot import Held
 from readmit.rules.cycle import examine
 from readmit.state.load import snapshot as take_snapshot
 from readmit.text.nearness import name_words
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 NEED = "need"
 PLANNED = "plan"
-"""The kind of derived text that describes what a planned duty needs."""
+"""Kind of the derived text that describes a planned duty's need."""
 
 
 class OpenNeed(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +37,7 @@ class OpenNeed(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     text: str
-    """What is needed, in words."""
+    """The need in words."""
     planned: bool
     """Whether only duties that a model planned require it."""
     vouched: bool
@@ -50,20 +51,22 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     held: Mapping[str, Held]
     """Every fact and constraint in sight, in log order."""
     baseline: frozenset[str]
-    """Those that stand, or are out only because of a suspicion."""
+    """Items that stand, or are out only because of a suspicion."""
     rejected: Mapping[str, Disposition]
 
     def open(self) -> tuple[OpenNeed, ...]:
-        """Needs that nothing that stands meets."""
+        """Needs that no standing item meets."""
         met = {name for item in self.baseline for name in meets(self.held[item])}
         return tuple(need for name, need in self.needs.items() if name not in met)
 
 
 def field(workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None) -> Field:
     """Read it from the log, as of its current end."""
-    log, policy = workspace.log, workspace.policy
+    log, policy = desk_of(workspace).log, workspace.admin.policy
     with log.reading():
-        seen = take_snapshot(log, departed, identity, epoch=log.head, purpose=purpose, now=workspace.moment())
+        seen = take_snapshot(
+            log, departed, identity, epoch=log.head, purpose=purpose, now=desk_of(workspace).writer.now()
+        )
     found = examine(seen, policy)
     held = {name: entry for name, entry in seen.state.held.items() if _is_evidence(entry)}
     # As they were opened, so that open questions are searched for like other needs.
@@ -77,11 +80,11 @@ def field(workspace: Workspace, departed: Checkpoint, identity: Identity, *, pur
 
 
 def stood(workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None) -> frozenset[str]:
-    """What stood at departure: a need that it met counts as met, whenever the link was drawn."""
-    log = workspace.log
+    """Items that stood at departure. A need that one of them met counts as met, also by a later link."""
+    log = desk_of(workspace).log
     with log.reading():
         seen = take_snapshot(log, departed, identity, epoch=departed.epoch, purpose=purpose, now=departed.at)
-    return _standing(examine(seen, workspace.policy))
+    return _standing(examine(seen, workspace.admin.policy))
 
 
 def meets(held: Held) -> tuple[str, ...]:

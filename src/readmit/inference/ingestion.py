@@ -16,7 +16,7 @@ import msgspec
 
 from readmit.inference.derive import keep_facts, keep_premises, maker
 from readmit.models.protocols import Failure
-from readmit.models.stages.extract import PROMPT, WITHOUT, Drop, ExtractFrom, Extraction, Turn, extract
+from readmit.models.stages.extract import PROMPT, WITHOUT, Drop, ExtractFrom, Extraction, Turn, extract_claims
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
 from readmit.records.error_types import ModelError
@@ -25,6 +25,7 @@ from readmit.records.identity import made_id, own_id
 from readmit.records.items import Drafted, Item
 from readmit.records.verdicts import quoted
 from readmit.text.carried import worded
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,10 +46,10 @@ class Ingested(msgspec.Struct, frozen=True, kw_only=True):
     dropped: dict[str, int] = {}
     """How many proposed items were dropped, per reason."""
     quoted: int = 0
-    """How many statements were held back, because they say more than their quote or leave out what turns it. The quoted
+    """How many statements were held back: they say more than their quote, or leave out words that turn it. The quoted
     sentences were recorded instead."""
     failure: str = ""
-    """Why nothing could be drawn from it; it can be tried again."""
+    """Why the extraction failed; empty if it did not. A failed one can be repeated."""
 
 
 def conversation(turns: Sequence[Turn]) -> str:
@@ -75,7 +76,7 @@ def ingest(
     those of ``Workspace.record``. An extraction is kept and never repeated.
     """
     # In log order, so that of two statements about one slot the later observed one is recorded last.
-    ordered = sorted(evidence, key=lambda name: workspace.log.evidence(name).epoch)
+    ordered = sorted(evidence, key=lambda name: desk_of(workspace).log.evidence(name).epoch)
     seen = {name: _observed(workspace, name) for name in ordered}
     asked = {
         name: ExtractFrom(key=name, turns=tuple((turns or {}).get(name) or (Turn(one.by, one.text),)), at=one.at)
@@ -91,9 +92,11 @@ def ingest(
                 continue
             drafts = [_draft(item, seen[name].text, model_name) for item in said.items]
             kept = [one for one in drafts if isinstance(one, _Draft)]
-            keep_premises(workspace.log.derived, model_name, {one.text: one.premises for one in kept})
+            keep_premises(desk_of(workspace).log.derived, model_name, {one.text: one.premises for one in kept})
             keep_facts(
-                workspace.log.derived, model_name, {seen[name].text: tuple(dict.fromkeys(one.text for one in kept))}
+                desk_of(workspace).log.derived,
+                model_name,
+                {seen[name].text: tuple(dict.fromkeys(one.text for one in kept))},
             )
             items = tuple(
                 _recorded(workspace, name, one, by=by, evidence=seen[name], supports=supports or {}, fields=fields)
@@ -112,7 +115,7 @@ def ingest(
 
 
 class _Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """One item before it is recorded, reduced to what its quote carries."""
+    """An extracted item before it is recorded, reduced to the words that its quote carries."""
 
     text: str
     slot: str
@@ -122,7 +125,7 @@ class _Draft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _draft(item: Extracted, evidence: str, model: str) -> _Draft | Drop:
-    """What may be recorded of a statement, or why nothing may."""
+    """The recordable draft of a statement, or the reason to drop it."""
     found = worded(item.statement, item.quote, evidence)
     if found is None:
         return Drop.HELD_BACK if quoted(item.quote, evidence) else Drop.QUOTE_NOT_FOUND
@@ -137,7 +140,7 @@ def _draft(item: Extracted, evidence: str, model: str) -> _Draft | Drop:
 
 
 def _observed(workspace: Workspace, name: str) -> Evidence:
-    payload = workspace.log.evidence(name).payload
+    payload = desk_of(workspace).log.evidence(name).payload
     if not isinstance(payload, Evidence):
         raise ModelError(f"evidence: {name!r} is not an observation")
     return payload
@@ -146,11 +149,13 @@ def _observed(workspace: Workspace, name: str) -> Evidence:
 def _extracted(
     workspace: Workspace, model: Model, asked: Sequence[ExtractFrom], per_call: int, without: tuple[str, ...]
 ) -> dict[str, Extraction | Failure]:
-    derived, by = workspace.log.derived, maker(model.name, PROMPT)
+    derived, by = desk_of(workspace).log.derived, maker(model.name, PROMPT)
     keys = {one.key: digest((one.key, one.turns, without)) for one in asked}
     stored = derived.read(EXTRACTION, by, keys.values())
     missing = [one for one in asked if keys[one.key] not in stored]
-    answers = extract(model, missing, workspace=workspace.name, per_call=per_call, without=without) if missing else []
+    answers = (
+        extract_claims(model, missing, workspace=workspace.name, per_call=per_call, without=without) if missing else []
+    )
     made = {one.key: said for one, said in zip(missing, answers, strict=True)}
     rows = {keys[name]: msgspec.json.encode(said) for name, said in made.items() if isinstance(said, Extraction)}
     derived.write(EXTRACTION, by, rows)
@@ -193,7 +198,7 @@ def _recorded(
 
 def _newer(workspace: Workspace, name: str, task: str | None, slot: str) -> str | None:
     """The latest item of a slot that rests on later evidence than this."""
-    log = workspace.log
+    log = desk_of(workspace).log
     at = log.evidence(name).epoch
     found: list[tuple[int, str]] = []
     for event in log.in_slot(task, slot, until=log.head):

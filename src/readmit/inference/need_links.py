@@ -22,6 +22,7 @@ from readmit.records.error_types import ConflictError
 from readmit.records.identity import own_id
 from readmit.records.policy import AUTHOR
 from readmit.text.nearness import name_words, near
+from readmit.workspace.workspace import as_readmit, desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +39,7 @@ SLOT = "slot"
 NEARNESS = "nearness"
 """The makers of links that no model drew."""
 LINKED = "link"
-"""The kind of derived text that holds a linker's answer about a need and a statement: its quote, or nothing."""
+"""Kind of the derived text that holds a linker's answer about a need and a statement: its quote, or empty."""
 SHOWN = 12
 """Statements shown to a linker for one need if there are too many for one request."""
 
@@ -50,12 +51,12 @@ class Drawn(msgspec.Struct, frozen=True, kw_only=True):
     dropped: int = 0
     """Links that the linker proposed without a valid quote or for a text that was not shown."""
     unmet: tuple[str, ...] = ()
-    """Needs that nothing that stands meets."""
+    """Needs that no standing item meets."""
     faults: tuple[str, ...] = ()
     """Why the linker did not answer. It is then unknown whether an item ever met the unmet needs."""
 
 
-def link(
+def link_needs(
     workspace: Workspace,
     departed: Checkpoint,
     identity: Identity,
@@ -65,8 +66,8 @@ def link(
     embedder: Embedder | None,
     settings: Settings,
 ) -> Drawn:
-    """Link the unmet needs of one agent's duties. Repeating it writes and asks nothing."""
-    if not settings.linking or workspace.policy.drafts == "refuse":
+    """Link the unmet needs of one agent's duties. A repeated call writes no event and sends no request."""
+    if not settings.linking or workspace.admin.policy.drafts == "refuse":
         return Drawn()
     ground = field(workspace, departed, identity, purpose=purpose)
     wanted = [need for need in ground.open() if not need.vouched]
@@ -91,11 +92,13 @@ def link(
 
 
 def _written(workspace: Workspace, links: Iterable[Link]) -> int:
-    count, own = 0, workspace.as_readmit()
+    count, own = 0, as_readmit(workspace)
     with own.batch():
         for one in links:
             try:
-                own.append(EventKind.LINK, one, id=own_id(AUTHOR, digest((one.item, one.need, one.drafted))))
+                desk_of(own).writer.write(
+                    EventKind.LINK, one, id=own_id(AUTHOR, digest((one.item, one.need, one.drafted)))
+                )
             except ConflictError:
                 # Another process drew the same link with another quote, and was first: its quote counts.
                 continue
@@ -116,7 +119,9 @@ class _Work:
         self._workspace = workspace
         self._ground = ground
         self._items = items
-        self._vectors = None if embedder is None else StoredVectors(embedder, workspace.log.derived, workspace.name)
+        self._vectors = (
+            None if embedder is None else StoredVectors(embedder, desk_of(workspace).log.derived, workspace.name)
+        )
 
     def by_name(self, need: OpenNeed) -> Iterator[Link]:
         """Items whose slot, or a supported dependency, has the same words as the need's name."""
@@ -150,9 +155,9 @@ class _Work:
         return _Said(tuple(links))
 
     def asked(self, model: Model, needs: Sequence[OpenNeed], settings: Settings) -> _Said:
-        """The linker's answers about the near candidates; each need and statement is asked about once."""
+        """The linker's answers about the near candidates. Each need and statement is compared once."""
         looks = self._looks(needs)
-        derived, by = self._workspace.log.derived, maker(model.name, stage.PROMPT)
+        derived, by = desk_of(self._workspace).log.derived, maker(model.name, stage.PROMPT)
         sources = {(look.need, one.item): digest((look.text, one.text)) for look in looks for one in look.candidates}
         known = derived.read(LINKED, by, sources.values())
         fresh = [
@@ -163,7 +168,9 @@ class _Work:
         tokens, chars = settings.budgets.link_tokens, settings.budgets.link_chars
         questions = list(stage.packed(fresh, max_chars=chars))
         space = self._workspace.name
-        answers = stage.link(model, questions, workspace=space, max_tokens=tokens, max_chars=chars) if questions else []
+        answers = (
+            stage.ask_links(model, questions, workspace=space, max_tokens=tokens, max_chars=chars) if questions else []
+        )
         rows: dict[str, bytes] = {}
         ties = [
             stage.Tie(need, item, known[source].decode())

@@ -13,11 +13,11 @@ from readmit.inference import verdict_writer as judging
 from readmit.inference.baseline import baseline
 from readmit.inference.derive import maker
 from readmit.inference.inside import look_inside
-from readmit.inference.need_links import Drawn, link
+from readmit.inference.need_links import Drawn, link_needs
 from readmit.inference.prepared import Prepared, ProposedPair, SignalCount, StageTokens
-from readmit.inference.proposals import Readers, find
+from readmit.inference.proposals import Readers, find_pairs
 from readmit.inference.replacement_draft import replace
-from readmit.inference.source_recheck import resource
+from readmit.inference.source_recheck import recheck_changed_sources
 from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.models.stages.verify import Verifier
 from readmit.models.usage import Metered
@@ -25,6 +25,7 @@ from readmit.records.canonical import canonical, digest
 from readmit.records.error_types import PendingAnswers
 from readmit.records.items import Obligation
 from readmit.records.verdicts import Pair, Ruling, Verdict, ruling
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,7 +46,7 @@ LEFT_OUT = "left_out"
 """The kinds of derived text that hold, per item, how far a look came and the observations it left out."""
 
 
-def prepare(
+def prepare_return(
     workspace: Workspace,
     departed: Checkpoint,
     identity: Identity,
@@ -62,11 +63,15 @@ def prepare(
     team.require(settings)
 
     def stand() -> Baseline:
-        now, policy = workspace.moment(), workspace.policy
-        return baseline(workspace.log, departed, identity, purpose=purpose, now=now, policy=policy, settings=settings)
+        now, policy = desk_of(workspace).writer.now(), workspace.admin.policy
+        return baseline(
+            desk_of(workspace).log, departed, identity, purpose=purpose, now=now, policy=policy, settings=settings
+        )
 
     verifier = _verifier(team, settings, ledger, workspace)
-    again = resource(workspace, departed, identity, purpose=purpose, verifier=verifier, most=settings.pairs_per_return)
+    again = recheck_changed_sources(
+        workspace, departed, identity, purpose=purpose, verifier=verifier, most=settings.pairs_per_return
+    )
     state = stand()
     # Without a visible duty there is no need to link to.
     owing = any(isinstance(held.item, Obligation) for held in state.known.values())
@@ -74,7 +79,7 @@ def prepare(
     try:
         if owing:
             linker, embedder = _metered(team.linker, ledger), team.embedder
-            drawn = link(
+            drawn = link_needs(
                 workspace, departed, identity, purpose=purpose, linker=linker, embedder=embedder, settings=settings
             )
     except PendingAnswers as waiting:
@@ -82,10 +87,10 @@ def prepare(
     if drawn.links:
         # The links may have changed which items are critical.
         state = stand()
-    known = judging.settled(state, verifier)
+    known = judging.answered_pairs(state, verifier)
     readers = _readers(workspace, team, ledger)
     looker = _looker(state, verifier, readers, settings, identity)
-    found = find(state, known, readers, settings, _passed(workspace, state, looker))
+    found = find_pairs(state, known, readers, settings, _passed(workspace, state, looker))
     if pending is not None:
         # Only now, so that the signals' requests go out in the same round.
         raise pending
@@ -94,7 +99,7 @@ def prepare(
     left = [pair for pair in left_out if state.is_critical(pair.item)]
     if settings.on_cut == "verify":
         chosen += left
-    judged = judging.judge(workspace, state, verifier, chosen)
+    judged = judging.judge_pairs(workspace, state, verifier, chosen)
     if settings.on_cut == "block":
         judging.suspect(workspace, left, "not_looked_at")
     suspected = left if settings.on_cut == "block" else []
@@ -108,9 +113,9 @@ def prepare(
         replacements = replace(workspace, departed, identity, purpose=purpose, settings=settings)
     if not found.faults:
         seen = str(state.epoch).encode("ascii")
-        workspace.log.derived.write(PASSED, looker, dict.fromkeys(state.held, seen))
+        desk_of(workspace).log.derived.write(PASSED, looker, dict.fromkeys(state.held, seen))
         # The next look starts where this one ended and would not see them again.
-        workspace.log.derived.write(LEFT_OUT, looker, _by_item(unlooked))
+        desk_of(workspace).log.derived.write(LEFT_OUT, looker, _by_item(unlooked))
     return Prepared(
         identity=identity,
         use=state.use,
@@ -159,14 +164,14 @@ def _looker(state: Baseline, verifier: Verifier, readers: Readers, settings: Set
 
 def _passed(workspace: Workspace, state: Baseline, looker: str) -> dict[str, int]:
     """How far the same configuration has examined each item. It would skip the same pairs again."""
-    return {item: int(body) for item, body in workspace.log.derived.read(PASSED, looker, state.held).items()}
+    return {item: int(body) for item, body in desk_of(workspace).log.derived.read(PASSED, looker, state.held).items()}
 
 
 def _left_out(
     workspace: Workspace, state: Baseline, looker: str, known: Mapping[str, frozenset[str]]
 ) -> Iterable[Pair]:
     """Pairs that earlier looks of the same configuration left out and that are still open."""
-    stored = workspace.log.derived.read(LEFT_OUT, looker, state.held)
+    stored = desk_of(workspace).log.derived.read(LEFT_OUT, looker, state.held)
     pairs = (Pair(item=item, evidence=one) for item, body in stored.items() for one in body.decode("ascii").split())
     return (one for one in pairs if one.evidence in state.observed and one.evidence not in known.get(one.item, ()))
 
@@ -178,9 +183,9 @@ def _by_item(pairs: Iterable[Pair]) -> dict[str, bytes]:
     return {item: " ".join(evidence).encode("ascii") for item, evidence in found.items()}
 
 
-def file(workspace: Workspace, name: str, prepared: Prepared) -> None:
+def file_prepared(workspace: Workspace, name: str, prepared: Prepared) -> None:
     """Write an audit row beside those of the prepared return."""
-    log = workspace.log
+    log = desk_of(workspace).log
     with log.atomic():
         log.audit.append(name, [("inference", "", canonical(prepared))])
 
@@ -228,14 +233,14 @@ def _verifier(team: InferenceModels, settings: Settings, ledger: TokenLedger, wo
         batch_size=settings.pairs_per_call,
         max_chars=settings.budgets.verify_chars,
         max_tokens=settings.budgets.verify_tokens,
-        suspect_at=workspace.policy.suspect_at,
+        suspect_at=workspace.admin.policy.suspect_at,
         workspace=workspace.name,
     )
 
 
 def _readers(workspace: Workspace, team: InferenceModels, ledger: TokenLedger) -> Readers:
     return Readers(
-        derived=workspace.log.derived,
+        derived=desk_of(workspace).log.derived,
         workspace=workspace.name,
         implier=_metered(team.implier, ledger),
         scanner=_metered(team.scanner, ledger),

@@ -1,6 +1,6 @@
 """Drafts the replacement of a needed item: the observation that invalidated it, in its own words.
 
-It says what is true now. It has no slot and supports nothing: it meets a need only through a link of its own.
+The draft states the present fact. It has no slot and supports no dependency: it meets a need only by a link of its own.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from readmit.records.items import Drafted
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
 from readmit.text.carried import worded
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,17 +38,17 @@ def replace(
     workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None, settings: Settings
 ) -> tuple[str, ...]:
     """Draft the observations that invalidated needed items. A repeated draft is one item."""
-    if not settings.linking or workspace.policy.drafts == "refuse":
+    if not settings.linking or workspace.admin.policy.drafts == "refuse":
         return ()
     ground = field(workspace, departed, identity, purpose=purpose)
     drafted: list[str] = []
     with workspace.batch():
-        for item, verdict in _fallen(workspace.log, ground):
-            observed = workspace.log.evidence(verdict.pair.evidence).payload
+        for item, verdict in _fallen(desk_of(workspace).log, ground):
+            observed = desk_of(workspace).log.evidence(verdict.pair.evidence).payload
             assert isinstance(observed, Evidence)  # noqa: S101 - it was judged, so it was observed
             made = f"r{digest((item, verdict.pair.evidence))[:16]}"
             name = made_id(observed.writer, made, observed.scope.principals)
-            known = workspace.log.named(EventKind.RECORD, name) is not None
+            known = desk_of(workspace).log.named(EventKind.RECORD, name) is not None
             if not known and _record(workspace, name, item, verdict, observed):
                 drafted.append(name)
     return tuple(drafted)

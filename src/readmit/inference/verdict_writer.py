@@ -18,6 +18,7 @@ from readmit.records.error_types import ConflictError
 from readmit.records.identity import own_id
 from readmit.records.policy import AUTHOR
 from readmit.records.verdicts import Pair, Verdict
+from readmit.workspace.workspace import as_readmit, desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,7 +56,7 @@ def verdict_id(verifier: Verifier, case: PairCase) -> str:
     return own_id(AUTHOR, verifier.key(case))
 
 
-def settled(baseline: Baseline, verifier: Verifier) -> Mapping[str, frozenset[str]]:
+def answered_pairs(baseline: Baseline, verifier: Verifier) -> Mapping[str, frozenset[str]]:
     """Pairs that need no request: settled, or already answered by this verifier."""
     return {
         item: frozenset(
@@ -72,7 +73,7 @@ def settled(baseline: Baseline, verifier: Verifier) -> Mapping[str, frozenset[st
     }
 
 
-def judge(workspace: Workspace, baseline: Baseline, verifier: Verifier, pairs: Sequence[Pair]) -> JudgedPairs:
+def judge_pairs(workspace: Workspace, baseline: Baseline, verifier: Verifier, pairs: Sequence[Pair]) -> JudgedPairs:
     """Ask about each pair once and write the answers in one commit.
 
     A missing answer leaves a suspicion: the item is out until it is settled.
@@ -89,7 +90,7 @@ def judge(workspace: Workspace, baseline: Baseline, verifier: Verifier, pairs: S
                 continue
             verdicts.append(said)
             try:
-                workspace.as_readmit().judge(said, id=verdict_id(verifier, case))
+                as_readmit(workspace).judge(said, id=verdict_id(verifier, case))
             except ConflictError:
                 # Another process asked the same at the same time; its answer was first and counts.
                 continue
@@ -101,4 +102,4 @@ def suspect(workspace: Workspace, pairs: Iterable[Pair], signal: str) -> None:
     with workspace.batch():
         for pair in pairs:
             payload = Suspect(pair=pair, signal=signal)
-            workspace.as_readmit().append(EventKind.SUSPECT, payload, id=own_id(AUTHOR, digest(payload)))
+            desk_of(as_readmit(workspace)).writer.write(EventKind.SUSPECT, payload, id=own_id(AUTHOR, digest(payload)))

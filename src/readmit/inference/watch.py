@@ -24,6 +24,7 @@ from readmit.records.canonical import canonical
 from readmit.records.identity import Identity
 from readmit.records.reasons import Reason, State
 from readmit.returning.due_looks import look_for
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -78,7 +79,7 @@ class Watch:
         self._exposed: dict[str, str] = {}
 
     def look(self) -> Look:
-        """Bring everything up to date with the log. If nothing is new, this costs almost nothing."""
+        """Bring verdicts and announcements up to date with the log. Without new events this costs almost nothing."""
         news = self._news()
         if self._look_again(news):
             news = self._news()
@@ -93,29 +94,32 @@ class Watch:
         announced = tuple(self._announce())
         # Only now, so that a look that stopped for pending answers starts over.
         self._read = news[-1].epoch
-        return Look(self._workspace.log.head, tuple(prepared), announced)
+        return Look(desk_of(self._workspace).log.head, tuple(prepared), announced)
 
     def _news(self) -> list[Event]:
-        news = list(self._workspace.log.tail(since=self._read))
+        news = list(desk_of(self._workspace).log.tail(since=self._read))
         for event in news:
             self._note(event)
         return news
 
     def _look_again(self, news: Sequence[Event]) -> bool:
-        """Look at the sources that are due, for everyone who is away or holds a view. Says whether any was."""
-        now, every = self._workspace.moment(), timedelta(seconds=self._workspace.policy.looks.lifetime)
+        """Look at the due sources of everyone who is away or holds a view. Returns whether any was due."""
+        now, every = (
+            desk_of(self._workspace).writer.now(),
+            timedelta(seconds=self._workspace.admin.policy.looks.lifetime),
+        )
         if not any(map(_is_news, news)) and self._looked is not None and now < self._looked + every:
             return False
         self._looked = now
         looks = [
-            look_for(self._workspace, departed, departed.identity, purpose=purpose, again=False)
+            look_for(desk_of(self._workspace), departed, departed.identity, purpose=purpose, again=False)
             for departed in list(self._departures.values())
             for purpose in self._purposes_of(departed)
         ]
         return any(look is not None for look in looks)
 
     def follow(self, *, every: float = 1.0, until: Callable[[], bool] = lambda: False) -> Iterator[Look]:
-        """Look, wait and look again until ``until`` returns true. Yields the looks that found something."""
+        """Look, wait and look again until ``until`` returns true. Yields looks with preparations or announcements."""
         while not until():
             found = self.look()
             if found.prepared or found.announced:
@@ -127,22 +131,22 @@ class Watch:
             case Checkpoint(identity=identity):
                 self._departures[identity.agent] = event.payload
             case Exposed(return_id=return_id, refused=()):
-                returned = self._workspace.log.returned(return_id)
+                returned = desk_of(self._workspace).log.returned(return_id)
                 self._exposed[returned.request.identity.agent] = return_id
 
     def _purposes_of(self, departed: Checkpoint) -> tuple[str | None, ...]:
         held = self._exposed.get(departed.identity.agent)
-        own = () if held is None else (self._workspace.log.returned(held).request.purpose,)
+        own = () if held is None else (desk_of(self._workspace).log.returned(held).request.purpose,)
         return tuple(dict.fromkeys((*self._purposes, *own)))
 
     def _announce(self) -> Iterator[Announcement]:
         workspace = self._workspace
         for return_id in list(self._exposed.values()):
-            view = workspace.decision(return_id).view
+            view = workspace.returned(return_id).decision.view
             for announcement in () if view is None else self._fallen(return_id, view):
-                with workspace.log.atomic():
-                    workspace.log.derived.write(ANNOUNCED, return_id, {announcement.item: b"1"})
-                    workspace.log.audit.append(
+                with desk_of(workspace).log.atomic():
+                    desk_of(workspace).log.derived.write(ANNOUNCED, return_id, {announcement.item: b"1"})
+                    desk_of(workspace).log.audit.append(
                         return_id, [("announcement", announcement.item, canonical(announcement))]
                     )
                 logger.warning(
@@ -156,10 +160,10 @@ class Watch:
     def _fallen(self, return_id: str, view: ReturnView) -> Iterator[Announcement]:
         """Items of a view that no longer pass the gates and have not been announced."""
         workspace = self._workspace
-        announced = workspace.log.derived.read(ANNOUNCED, return_id, [one.id for one in view.items])
-        request = self._workspace.log.returned(return_id).request
-        with workspace.log.reading():
-            head, judged = workspace.log.head, judge_view(workspace, return_id)
+        announced = desk_of(workspace).log.derived.read(ANNOUNCED, return_id, [one.id for one in view.items])
+        request = desk_of(self._workspace).log.returned(return_id).request
+        with desk_of(workspace).log.reading():
+            head, judged = desk_of(workspace).log.head, judge_view(desk_of(workspace).writer, return_id)
         for name, fate in judged.rejected.items():
             if name not in announced:
                 yield Announcement(
@@ -173,7 +177,7 @@ class Watch:
 
 
 def _is_news(event: Event) -> bool:
-    """Whether an event can change what stands: one that a look itself wrote, to say that nothing changed, does not."""
+    """Whether an event can change which items stand. The record of a look that found no change cannot."""
     if isinstance(event.payload, Looked):
         return any(not one.since for one in event.payload.found)
     return event.kind is not EventKind.EXAMINE

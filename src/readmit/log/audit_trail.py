@@ -1,4 +1,4 @@
-"""The audit trail: one row per candidate and per decision, never changed.
+"""The audit trail: rows of candidates, decisions and deliveries, never changed.
 
 The commit that adds rows covers them (``readmit.log.tree.commits``), so none can be altered, removed or added later.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class AuditRow(NamedTuple):
-    """A stored row: its position, the return it belongs to, what it is about, and its canonical bytes."""
+    """A stored audit row: its position, its return, its kind, and its canonical bytes."""
 
     seq: int
     return_id: str

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from readmit.models.protocols import Ask, Embedder, Failure, Fault, Model, OpenModel, Reply, Usage
     from readmit.models.recorded import Recorded, Recorder
     from readmit.models.stages.answer import Opinion, Question, opine
-    from readmit.models.structured import answer
+    from readmit.models.structured import ask_typed
     from readmit.models.usage import Metered, StageUsage, TokenLedger
     from readmit.plugins import Line
 else:
@@ -34,7 +34,7 @@ else:
             "readmit.models.openai_compatible": ("OpenAICompatible",),
             "readmit.models.recorded": ("Recorded", "Recorder"),
             "readmit.models.stages.answer": ("Opinion", "Question", "opine"),
-            "readmit.models.structured": ("answer",),
+            "readmit.models.structured": ("ask_typed",),
             "readmit.models.usage": ("Metered", "StageUsage", "TokenLedger"),
             "readmit.models.protocols": ("Ask", "Embedder", "Failure", "Fault", "Model", "OpenModel", "Reply", "Usage"),
             "readmit.plugins": ("Line",),
@@ -68,7 +68,7 @@ __all__ = [
     "StageUsage",
     "TokenLedger",
     "Usage",
-    "answer",
+    "ask_typed",
     "batch_status",
     "check_batch",
     "open_embedder",

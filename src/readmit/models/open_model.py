@@ -60,10 +60,10 @@ PROVIDERS = Plugins(
     "model",
     "readmit.models",
     {
-        "openai": Opener("readmit.models.open_model:openai", "models"),
-        "gguf": Opener("readmit.models.open_model:gguf", "gguf"),
-        "batch": Opener("readmit.models.open_model:batch", "models"),
-        "recorded": Opener("readmit.models.open_model:recorded"),
+        "openai": Opener("readmit.models.open_model:open_openai", "models"),
+        "gguf": Opener("readmit.models.open_model:open_gguf", "gguf"),
+        "batch": Opener("readmit.models.open_model:open_batch", "models"),
+        "recorded": Opener("readmit.models.open_model:open_recorded"),
     },
     ModelError,
 )
@@ -82,7 +82,7 @@ def open_model(spec: str) -> OpenModel:
     return made
 
 
-def openai(line: Line) -> OpenModel:
+def open_openai(line: Line) -> OpenModel:
     """A model behind an OpenAI-compatible endpoint."""
     from readmit.models.endpoint import Endpoint
     from readmit.models.openai_compatible import OpenAICompatible
@@ -99,21 +99,21 @@ def openai(line: Line) -> OpenModel:
     return OpenAICompatible(line.target, endpoint, temperature=options.temperature)
 
 
-def gguf(line: Line) -> OpenModel:
+def open_gguf(line: Line) -> OpenModel:
     """A model in a local file."""
     from readmit.models.gguf import Gguf
 
     return Gguf(line.target, **msgspec.structs.asdict(PROVIDERS.options(line, _Gguf)))
 
 
-def batch(line: Line) -> OpenModel:
+def open_batch(line: Line) -> OpenModel:
     """A model whose answers come by file."""
     from readmit.models.batch import Batch
 
     return Batch(line.target, **msgspec.structs.asdict(PROVIDERS.options(line, _Batch)))
 
 
-def recorded(line: Line) -> OpenModel:
+def open_recorded(line: Line) -> OpenModel:
     """Recorded answers."""
     from readmit.models.recorded import Recorded
 

@@ -12,6 +12,7 @@ from readmit.pages.gather_return import return_values
 from readmit.pages.gather_slot import slot_values
 from readmit.pages.return_template import return_html
 from readmit.pages.slot_template import slot_html
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
@@ -21,11 +22,11 @@ __all__ = ["return_page", "slot_page"]
 
 def return_page(workspace: Workspace, return_id: str | None = None) -> str:
     """The page of a past return; without an id, of the newest one."""
-    name = return_id or newest_return(workspace.log)
-    return return_html(return_values(workspace.log, name, now=workspace.now()))
+    name = return_id or newest_return(desk_of(workspace).log)
+    return return_html(return_values(desk_of(workspace).log, name, now=desk_of(workspace).writer.clock()))
 
 
 def slot_page(workspace: Workspace, slot: str, *, task: str | None = None, principal: str = "", role: str = "") -> str:
-    """The page of a slot: what stood in it when, for everybody or for one reader, what replaced it, and why."""
-    now = workspace.moment()
-    return slot_html(slot_values(workspace.log, slot, now=now, task=task, principal=principal, role=role))
+    """The page of a slot: which statement stood when, for everybody or for one reader, and why the others fell."""
+    now = desk_of(workspace).writer.now()
+    return slot_html(slot_values(desk_of(workspace).log, slot, now=now, task=task, principal=principal, role=role))

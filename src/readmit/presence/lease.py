@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.acts.draft import draft
 from readmit.records.acts.event import Checkpoint, EventKind
 from readmit.records.acts.leases import Lease
 from readmit.records.base import shown
@@ -24,24 +23,24 @@ from readmit.records.identity import Identity
 from readmit.records.policy import AUTHOR, CENTURY, OWNER
 from readmit.rules.capture.checkpoint import checkpoint
 from readmit.rules.capture.moment import later
-from readmit.state.absence import last_absence, tenure, tenure_in
-from readmit.state.authority import swept_away
+from readmit.state.absence import last_absence, swept_away, tenure, tenure_in
 from readmit.state.log_moment import lagging
-from readmit.writing.author import Writer
+from readmit.writing.author import Author
+from readmit.writing.new_event import append_own, new_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from readmit.log.log import Log
     from readmit.state.absence import Tenure
-    from readmit.state.authority import Signatures
-    from readmit.workspace.workspace import Workspace
+    from readmit.writing.signed_writes import Signatures
+    from readmit.writing.writer import Writer
 
 # A lease is renewed when a third of it has passed: a lost call or two do not end it.
 _RENEWALS = 3
 
 
-class Fence:
+class LeaseFence:
     """The presence that a handle writes under. Several workers of one agent may hold the same one."""
 
     def __init__(self, identity: Identity, token: int, seen: int) -> None:
@@ -51,7 +50,7 @@ class Fence:
         """How far the agent had followed the log when its last call ended."""
 
     @contextmanager
-    def passed(self, log: Log, signatures: Signatures, writer: Writer, now: datetime) -> Iterator[list[int]]:
+    def passed(self, log: Log, signatures: Signatures, author: Author, now: datetime) -> Iterator[list[int]]:
         """A transaction that only a present agent enters. Takes the epochs of what is written in it."""
         within = log.pending
         epochs: list[int] = []
@@ -59,7 +58,7 @@ class Fence:
             held = self.check(log, now)
             third = timedelta(seconds=held.lease.seconds) / _RENEWALS
             if later(now, log.learnt) >= held.lease.until - third * (_RENEWALS - 1):
-                extend(log, signatures, writer, held, now, epoch=self.seen)
+                extend(log, signatures, author, held, now, epoch=self.seen)
             yield epochs
         if epochs and not within:
             # Only what is committed: other events may get the epochs of a batch that is undone.
@@ -87,85 +86,40 @@ class Fence:
         )
 
 
-class PresentAgent:
-    """An agent that is present under a lease. Every call through its ``workspace`` renews the lease."""
-
-    def __init__(self, workspace: Workspace, fence: Fence) -> None:
-        self.workspace = workspace
-        """Writes as the agent, while it is present."""
-        self._fence = fence
-
-    def __repr__(self) -> str:
-        who = self._fence.identity
-        return f"<PresentAgent of {who.principal!r} on {who.task!r}, token {self.token}>"
-
-    @property
-    def token(self) -> int:
-        """Grows with every presence of the agent. Writes under an older one are refused."""
-        return self._fence.token
-
-    @property
-    def until(self) -> datetime:
-        """When the lease runs out, unless it is renewed."""
-        return self._fence.check(self.workspace.log, self.workspace.now()).lease.until
-
-    def renew(self, *, epoch: int | None = None) -> datetime:
-        """Renew the lease at once, and say when it runs out. For an agent that thinks longer than it calls.
-
-        ``epoch`` says how far the agent has followed the log; by default, to where its last call ended.
-        """
-        space, now = self.workspace, self.workspace.now()
-        with space.log.atomic():
-            seen = self._fence.seen if epoch is None else followed(space.log, epoch)
-            held = self._fence.check(space.log, now)
-            lease = extend(space.log, space.signatures, space.writer, held, now, epoch=seen)
-        self._fence.seen = seen
-        return lease.until
-
-    def touch(self) -> None:
-        """Renew the lease if it is due; refuse if it ran out."""
-        space = self.workspace
-        with self._fence.passed(space.log, space.signatures, space.writer, space.now()) as epochs:
-            epochs.append(space.log.head)
-
-
 def begin(
-    workspace: Workspace, identity: Identity, lease: timedelta | int, epoch: int | None, token: int | None
-) -> PresentAgent:
+    writer: Writer, identity: Identity, lease: timedelta | int, epoch: int | None, token: int | None
+) -> LeaseFence:
     """Make an agent present, or join its presence; with a ``token``, that one and no other."""
-    seconds, now, log = _seconds(lease), workspace.now(), workspace.log
-    writer = Writer(workspace.writer.author(identity.principal), workspace.writer.signer)
+    seconds, now, log = _seconds(lease), writer.clock(), writer.log
+    author = Author(writer.author.of(identity.principal), writer.author.signer)
     with log.atomic():
         seen = _followed(log, identity) if epoch is None else followed(log, epoch)
         held = tenure(log, identity.agent)
         if token is not None:
-            Fence(identity, token, seen).check(log, now)
+            LeaseFence(identity, token, seen).check(log, now)
         if held is not None:
-            fence = Fence(identity, held.token, held.lease.epoch if epoch is None else seen)
+            fence = LeaseFence(identity, held.token, held.lease.epoch if epoch is None else seen)
             fence.check(log, now)
             new = msgspec.structs.replace(held.lease, seconds=seconds)
-            extend(log, workspace.signatures, writer, held._replace(lease=new), now, epoch=fence.seen)
-        else:
-            absence = last_absence(log, identity)
-            if absence is not None and absence.end is None:
-                raise LeaseError(
-                    f"{identity.principal!r} is away from {identity.task!r}: come back before being present"
-                )
-            begun = Lease(identity=identity, epoch=seen, seconds=seconds, until=_end(log, now, seconds))
-            fence = Fence(identity, _append(log, workspace.signatures, writer, begun, now), seen)
-    return PresentAgent(workspace.under(writer._replace(fence=fence)), fence)
+            extend(log, writer.signatures, author, held._replace(lease=new), now, epoch=fence.seen)
+            return fence
+        absence = last_absence(log, identity)
+        if absence is not None and absence.end is None:
+            raise LeaseError(f"{identity.principal!r} is away from {identity.task!r}: come back before being present")
+        begun = Lease(identity=identity, epoch=seen, seconds=seconds, until=_end(log, now, seconds))
+        return LeaseFence(identity, _append(log, writer.signatures, author, begun, now), seen)
 
 
-def extend(log: Log, signatures: Signatures, writer: Writer, held: Tenure, now: datetime, *, epoch: int) -> Lease:
+def extend(log: Log, signatures: Signatures, author: Author, held: Tenure, now: datetime, *, epoch: int) -> Lease:
     """Renew a lease."""
     lease = msgspec.structs.replace(held.lease, token=held.token, epoch=epoch, until=_end(log, now, held.lease.seconds))
-    _append(log, signatures, writer, lease, now)
+    _append(log, signatures, author, lease, now)
     return lease
 
 
-def _append(log: Log, signatures: Signatures, writer: Writer, lease: Lease, now: datetime) -> int:
-    made = draft(EventKind.LEASE, lease, id=secrets.token_hex(8), by=lease.identity.principal, at=now)
-    (epoch,) = log.append([signatures.signed(made, writer)], now=now, check=signatures.check)
+def _append(log: Log, signatures: Signatures, author: Author, lease: Lease, now: datetime) -> int:
+    made = new_event(EventKind.LEASE, lease, id=secrets.token_hex(8), by=lease.identity.principal, at=now)
+    (epoch,) = log.append([signatures.signed(made, author)], now=now, check=signatures.check)
     return epoch
 
 
@@ -210,7 +164,7 @@ class Unjudged(msgspec.Struct, frozen=True):
 
 
 class Sweep(msgspec.Struct, frozen=True):
-    """What a sweeper did: the departures it wrote, and the leases it could not judge."""
+    """The result of one sweep: departures written, and leases that could not be judged."""
 
     departed: tuple[Checkpoint, ...] = ()
     unjudged: tuple[Unjudged, ...] = ()
@@ -226,19 +180,19 @@ class Sweeper:
     """
 
     def __init__(
-        self, workspace: Workspace, *, trust_clock: bool = False, elapsed: Callable[[], float] = time.monotonic
+        self, writer: Writer, *, trust_clock: bool = False, elapsed: Callable[[], float] = time.monotonic
     ) -> None:
-        if trust_clock and workspace.writer.name not in (None, OWNER, *workspace.policy.overseers):
+        if trust_clock and writer.author.name not in (None, OWNER, *writer.policy().overseers):
             raise NotAllowedError("trust_clock: whether a clock is right is for the owner and the overseers to say")
-        self._workspace = workspace
+        self._writer = writer
         self._trust_clock = trust_clock
         self._elapsed = elapsed
         self._watched: dict[str, tuple[Lease, float]] = {}
 
     def sweep(self) -> Sweep:
         """Look at every lease once."""
-        space = self._workspace
-        if behind := lagging(space.log, space.now(), space.policy):
+        writer = self._writer
+        if behind := lagging(writer.log, writer.clock(), writer.policy()):
             raise LeaseError(f"leases cannot be judged: {behind}")
         found = [self._judge(one.identity) for one in list(self._present())]
         return Sweep(
@@ -247,7 +201,7 @@ class Sweeper:
         )
 
     def follow(self, *, every: float = 5.0, until: Callable[[], bool] = lambda: False) -> Iterator[Sweep]:
-        """Sweep, wait and sweep again until ``until`` returns true. Yields the sweeps that found something."""
+        """Sweep, wait and sweep again until ``until`` returns true. Yields the sweeps with a result."""
         while not until():
             found = self.sweep()
             if found.departed or found.unjudged:
@@ -255,7 +209,7 @@ class Sweeper:
             time.sleep(every)
 
     def _present(self) -> Iterator[Lease]:
-        log, elapsed = self._workspace.log, self._elapsed()
+        log, elapsed = self._writer.log, self._elapsed()
         watched = {}
         for event in log.leases():
             held = tenure_in(log, event)
@@ -268,10 +222,10 @@ class Sweeper:
 
     def _judge(self, identity: Identity) -> Checkpoint | Unjudged | None:
         """Depart for an agent if its lease is over, within the transaction that finds it so."""
-        space, log = self._workspace, self._workspace.log
+        log = self._writer.log
         with log.atomic():
             held = tenure(log, identity.agent)
-            now, learnt = space.now(), log.learnt
+            now, learnt = self._writer.clock(), log.learnt
             if held is None or learnt is None or self._runs(held.lease, later(now, learnt)):
                 return None
             if self._trust_clock:
@@ -283,7 +237,7 @@ class Sweeper:
 
     def _runs(self, lease: Lease, moment: datetime) -> bool:
         """Whether a lease runs. If it ends later than one that is taken now, its agent's clock was ahead."""
-        longest = timedelta(seconds=lease.seconds + self._workspace.policy.max_clock_skew)
+        longest = timedelta(seconds=lease.seconds + self._writer.policy().max_clock_skew)
         credible = lease.until - moment <= longest
         return moment < lease.until and (credible or not (self._trust_clock or self._has_watched(lease)))
 
@@ -297,20 +251,19 @@ def depart_for(log: Log, lease: Lease, now: datetime) -> Checkpoint:
     who, name = lease.identity, secrets.token_hex(8)
     sealed = checkpoint(who, log.seen(who, until=lease.epoch), id=name, epoch=lease.epoch, at=now)
     departed = msgspec.structs.replace(sealed, reason="lease_expired")
-    log.append([draft(EventKind.DEPART, departed, id=name, by=AUTHOR, at=now)], now=now)
+    append_own(log, EventKind.DEPART, departed, id=name, by=AUTHOR, at=now)
     return departed
 
 
-def is_over(workspace: Workspace, identity: Identity) -> bool:
+def is_over(writer: Writer, identity: Identity) -> bool:
     """Whether the lease of an agent ran out, and no departure says so yet."""
-    held = tenure(workspace.log, identity.agent)
-    return held is not None and workspace.moment() >= held.lease.until
+    held = tenure(writer.log, identity.agent)
+    return held is not None and writer.now() >= held.lease.until
 
 
-def leave_if_over(workspace: Workspace, identity: Identity) -> None:
+def leave_if_over(writer: Writer, identity: Identity) -> None:
     """Depart for an agent that comes back after its lease ran out and before a sweeper noticed."""
-    log = workspace.log
-    with log.atomic():
-        held = tenure(log, identity.agent)
-        if held is not None and is_over(workspace, identity):
-            depart_for(log, held.lease, workspace.now())
+    with writer.log.atomic():
+        held = tenure(writer.log, identity.agent)
+        if held is not None and is_over(writer, identity):
+            depart_for(writer.log, held.lease, writer.clock())

@@ -1,7 +1,7 @@
 """Subscriptions: an agent that holds a view learns when one of its items no longer stands.
 
-It learns the item, which it holds, and the item's state; nothing of what took it out. Nothing is written, and no source
-is looked at.
+It learns the id of the item, which it holds, and the item's state, but not the cause. No event is written, and no
+source is looked at.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from readmit.records.reasons import State
 from readmit.rules.cycle import examine
 from readmit.state.absence import last_absence
 from readmit.state.load import current
+from readmit.state.past_returns import recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
     from readmit.log.engines.listener import CommitListener
     from readmit.records.identity import Identity
     from readmit.records.snapshot import Snapshot
-    from readmit.workspace.workspace import Workspace
+    from readmit.writing.writer import Writer
 
 logger = logging.getLogger("readmit")
 
 AT_LEAST = 30.0
-"""Seconds after which the end of the log is read though nothing announced a commit. It costs one index search."""
+"""Seconds after which the end of the log is read without an announced commit. It costs one index search."""
 OUTAGE_SECONDS = 60.0
-"""For how long a subscription waits for a server that went away."""
+"""Most seconds that a subscription waits for a lost server."""
 _AGAIN_SECONDS = 0.5
 # Within a batch of its own thread, a subscription that is due sees nothing: it must not spin.
 _SOONEST_SECONDS = 0.01
@@ -65,18 +66,19 @@ class Judged(msgspec.Struct, frozen=True):
     next: datetime | None
 
 
-def judge_view(workspace: Workspace, return_id: str) -> Judged:
+def judge_view(writer: Writer, return_id: str) -> Judged:
     """Judge the items of an exposed view as if it were exposed now."""
-    view, log = workspace.decision(return_id).view, workspace.log
+    log = writer.log
+    view = recorded(log, return_id)[1].view
     items = () if view is None else tuple(one.id for one in view.items)
     with log.reading():
-        state = current(log, log.returned(return_id).request, workspace.moment())
-        rejected = examine(state, workspace.policy).gated.rejected
+        state = current(log, log.returned(return_id).request, writer.now())
+        rejected = examine(state, writer.policy()).gated.rejected
     return Judged({name: rejected[name] for name in items if name in rejected}, _next(state))
 
 
 def _next(state: Snapshot) -> datetime | None:
-    """The next moment at which something begins or ends by itself."""
+    """The next moment at which an item or event starts or stops to count."""
     moments: list[datetime | None] = []
     for held in (*state.state.held.values(), *state.background.held.values()):
         moments += (held.item.valid.start, held.item.valid.end)
@@ -92,9 +94,9 @@ def _next(state: Snapshot) -> datetime | None:
 class View:
     """The view that an agent holds now, and which of its items are known to have fallen."""
 
-    def __init__(self, workspace: Workspace, identity: Identity) -> None:
-        workspace.writer.acts_for(identity.principal)
-        self._workspace = workspace
+    def __init__(self, writer: Writer, identity: Identity) -> None:
+        writer.author.acts_for(identity.principal)
+        self._writer = writer
         self._identity = identity
         self._read = 0
         self._held = ""
@@ -103,11 +105,11 @@ class View:
 
     def look(self) -> tuple[FallenItem, ...]:
         """What fell since the last look; at first, what has fallen already. If nothing is new, it costs one search."""
-        space, log = self._workspace, self._workspace.log
+        log = self._writer.log
         if log.pending:
             # What a batch has written may still be undone.
             return ()
-        head, due = log.head, self._next is not None and space.moment() >= self._next
+        head, due = log.head, self._next is not None and self._writer.now() >= self._next
         news = () if head == self._read else log.tail(since=self._read, until=head)
         if not due and all(event.kind in _HARMLESS for event in news):
             self._read = head
@@ -115,7 +117,7 @@ class View:
         held = self._return_id()
         if held != self._held:
             self._held, self._fallen = held, frozenset()
-        judged = judge_view(space, held) if held else Judged({}, None)
+        judged = judge_view(self._writer, held) if held else Judged({}, None)
         new = tuple(
             FallenItem(held, name, one.state) for name, one in judged.rejected.items() if name not in self._fallen
         )
@@ -125,11 +127,11 @@ class View:
 
     def left(self) -> float:
         """The seconds until time alone may end an item."""
-        return inf if self._next is None else (self._next - self._workspace.now()).total_seconds()
+        return inf if self._next is None else (self._next - self._writer.clock()).total_seconds()
 
     def _return_id(self) -> str:
         """The return whose view the agent works with; empty while it is away, and after a reset."""
-        log = self._workspace.log
+        log = self._writer.log
         absence = last_absence(log, self._identity)
         if absence is None or absence.end is None or absence.started_anew:
             return ""
@@ -140,9 +142,9 @@ class View:
 class Lookout:
     """Looks at a view, and says for how long nothing has to be looked at unless a commit is announced."""
 
-    def __init__(self, workspace: Workspace, identity: Identity, every: float) -> None:
-        self._view = View(workspace, identity)
-        self._log = workspace.log
+    def __init__(self, writer: Writer, identity: Identity, every: float) -> None:
+        self._view = View(writer, identity)
+        self._log = writer.log
         self._every = interval(every)
         self._lost: float | None = None
         self.listener: CommitListener | None = None
@@ -189,7 +191,7 @@ class Lookout:
             self.listener.wake()
 
     def close(self) -> None:
-        """Stop listening. Nobody waits any more."""
+        """Stop listening, and end every wait."""
         if self.listener is not None:
             self.listener.close()
 
@@ -199,14 +201,14 @@ class Subscription:
 
     def __init__(
         self,
-        workspace: Workspace,
+        writer: Writer,
         identity: Identity,
         *,
         report: Callable[[FallenItem], object] | None = None,
         every: float = AT_LEAST,
     ) -> None:
         """With ``report``, a thread of its own calls it for each item that fell."""
-        self._lookout = Lookout(workspace, identity, every)
+        self._lookout = Lookout(writer, identity, every)
         self._waiting = threading.RLock()
         self._closed = threading.Event()
         self._error: Exception | None = None

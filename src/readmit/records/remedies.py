@@ -70,7 +70,7 @@ def overrule(item: str, grant: str, by: str) -> Remedy:
 def govern(policy: Policy, **changes: Any) -> Remedy:
     """A change of policy. The command line takes a whole policy, so the command repeats what is set already."""
     said = ", ".join(f"{name}={_value(value)}" for name, value in changes.items())
-    call = f"workspace.as_owner().govern(msgspec.structs.replace(workspace.policy, {said}))"
+    call = f"workspace.as_owner().admin.govern(msgspec.structs.replace(workspace.admin.policy, {said}))"
     usual = msgspec.to_builtins(Policy())
     changed = msgspec.to_builtins(msgspec.structs.replace(policy, **changes))
     set_here = {name: value for name, value in changed.items() if value != usual[name]}
@@ -86,7 +86,7 @@ def reassign(who: Identity, role: str, by: str) -> Remedy:
 def void(event: int, by: str) -> Remedy:
     """Void the date of an event."""
     owner = by == OWNER
-    call = f"workspace.as_owner().void({event})" if owner else f"workspace.void({event}, by={_quoted(by)})"
+    call = f"workspace.as_owner().admin.void({event})" if owner else f"workspace.admin.void({event}, by={_quoted(by)})"
     return Remedy(call, f"readmit void {event} {'--as-owner' if owner else _options({'by': by})}")
 
 
@@ -97,7 +97,7 @@ def depart(who: Identity) -> Remedy:
 
 def sweep() -> Remedy:
     """Depart for every agent whose lease ran out."""
-    return Remedy("workspace.sweep(trust_clock=True)", "readmit sweep --trust-clock")
+    return Remedy("workspace.admin.sweep(trust_clock=True)", "readmit sweep --trust-clock")
 
 
 def come_back(who: Identity, *, purpose: str | None = None) -> Remedy:

@@ -1,6 +1,6 @@
 """Looks at sources again before a return: which ones are due, and what was found, written to the log.
 
-Only a return, a watch and ``Workspace.look`` come here, never code that only reads a view. Whatever cannot be looked at
+Only a return, a watch and ``Agent.look`` come here, never code that only reads a view. Whatever cannot be looked at
 is written down as unseen.
 """
 
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from readmit.records.acts.draft import draft
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.looks import Looked, LookResult
 from readmit.records.base import LONGEST_TEXT
@@ -29,6 +28,7 @@ from readmit.rules.cycle import examine, unfit
 from readmit.rules.invalidate.changed_sources import is_due, is_kept, is_stale, needed
 from readmit.rules.invalidate.implicit import critical_dependencies
 from readmit.state.load import snapshot as snapshot_of
+from readmit.writing.new_event import append_own, new_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from readmit.records.identity import Identity
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot
+    from readmit.returning.desk import Desk
     from readmit.rules.cycle import Examined
     from readmit.sources.prober import Prober, ProbeResult
-    from readmit.writing.source_capture import Probing
 
 logger = logging.getLogger("readmit")
 
@@ -95,24 +95,24 @@ class LookBefore(NamedTuple):
 
 
 def look_for(
-    workspace: Probing, departed: Checkpoint, identity: Identity, *, purpose: str | None, again: bool = True
+    desk: Desk, departed: Checkpoint, identity: Identity, *, purpose: str | None, again: bool = True
 ) -> Looked | None:
     """Look at the sources behind a return that is not decided yet. Returns what was written down; none if nothing."""
-    log, policy = workspace.log, workspace.policy
+    log, policy = desk.log, desk.policy
     with log.reading():
-        seen = snapshot_of(log, departed, identity, epoch=log.head, purpose=purpose, now=workspace.moment())
-    written = _look(workspace, seen, policy, workspace.moment(), again=again).written
+        seen = snapshot_of(log, departed, identity, epoch=log.head, purpose=purpose, now=desk.writer.now())
+    written = _look(desk, seen, policy, desk.writer.now(), again=again).written
     return None if written is None else written.looked
 
 
-def look_before(workspace: Probing, request: Request, snapshot: Snapshot) -> LookBefore:
+def look_before(desk: Desk, request: Request, snapshot: Snapshot) -> LookBefore:
     """Look at the sources behind a return that are due."""
     if not snapshot.sources or unfit(request, snapshot) is not None:
         return LookBefore()
-    return _look(workspace, snapshot, request.policy, request.moment, again=True)
+    return _look(desk, snapshot, request.policy, request.moment, again=True)
 
 
-def _look(workspace: Probing, snapshot: Snapshot, policy: Policy, at: datetime, *, again: bool) -> LookBefore:
+def _look(desk: Desk, snapshot: Snapshot, policy: Policy, at: datetime, *, again: bool) -> LookBefore:
     wanted = {
         name
         for name, source in snapshot.sources.items()
@@ -129,7 +129,7 @@ def _look(workspace: Probing, snapshot: Snapshot, policy: Policy, at: datetime, 
         logger.exception("the gates failed before a look")
         return LookBefore()
     sources = due(wanted, examined, policy)
-    return LookBefore(run(workspace, sources) if sources else None, None if is_old else examined)
+    return LookBefore(run(desk, sources) if sources else None, None if is_old else examined)
 
 
 def with_looks(log: Log, snapshot: Snapshot, epoch: int, written: WrittenLooks, request: Request) -> Snapshot | None:
@@ -183,17 +183,17 @@ def _evidence(names: Iterable[str], known: Mapping[str, Held]) -> Iterator[str]:
     return (receipt.evidence for name in names for receipt in known[name].item.receipts)
 
 
-def run(workspace: Probing, sources: Sequence[DueSource]) -> WrittenLooks | None:
+def run(desk: Desk, sources: Sequence[DueSource]) -> WrittenLooks | None:
     """Look at sources and write down what was found, unless it is on record. Beyond the policy's count is unseen."""
-    policy = workspace.policy
+    policy = desk.policy
     most = policy.looks.count
     given, beyond = sources[:most], sources[most:]
-    asked = _asked(given, partial(workspace.eyes.under, policy.looks))
+    asked = _asked(given, partial(desk.prober.under, policy.looks))
     results = [_checked(one, result) for one, result in zip(given, asked, strict=True)]
     unseen = f"beyond the {most} sources that the policy looks at for a return (looks.count)"
     unchanged: list[str] = []
     found: list[LookResult] = []
-    at, texts = workspace.moment(), []
+    at, texts = desk.writer.now(), []
     for one, result in zip(sources, [*results, *(_unseen(one, unseen) for one in beyond)], strict=True):
         seen, text = _result(one, result, at)
         if _repeats(seen, one.source) and is_kept(one.source, at, policy.looks):
@@ -205,7 +205,8 @@ def run(workspace: Probing, sources: Sequence[DueSource]) -> WrittenLooks | None
         texts += [] if text is None else [text]
     if not unchanged and not found:
         return None
-    return _written(workspace.log, Looked(unchanged=tuple(unchanged), found=tuple(found)), texts, at)
+    # Sorted, as the index is: each event then touches few of its pages, and few nodes of the map.
+    return _written(desk.log, Looked(unchanged=tuple(sorted(unchanged)), found=tuple(found)), texts, at)
 
 
 def _written(log: Log, looked: Looked, texts: Sequence[Draft], at: datetime) -> WrittenLooks:
@@ -217,8 +218,7 @@ def _written(log: Log, looked: Looked, texts: Sequence[Draft], at: datetime) -> 
         for part in _parts(looked.unchanged, looked.found):
             # A look is never an act of its own: each one is new.
             name = digest((log.head, [*part.evidence][:1]))[:32]
-            (epoch,) = log.append([draft(EventKind.LOOK, part, id=name, by=AUTHOR, at=at)], now=at)
-            epochs |= dict.fromkeys(part.unchanged, epoch)
+            epochs |= dict.fromkeys(part.unchanged, append_own(log, EventKind.LOOK, part, id=name, by=AUTHOR, at=at))
         return WrittenLooks(looked, at, before, epochs, log.head)
 
 
@@ -292,7 +292,7 @@ def _changed(
         named_by=observed.writer,
     )
     try:
-        entry = draft(EventKind.OBSERVE, now, id=None, by=AUTHOR, at=at)
+        entry = new_event(EventKind.OBSERVE, now, by=AUTHOR, at=at)
     except RecordError as error:
         return replace(seen, why=f"it cannot be kept as evidence: {error}"[:LONGEST_WHY]), None
     return replace(seen, now=entry.digest), entry

@@ -7,13 +7,13 @@ it acknowledges, writes or departs. Each delivery has its own audit row.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from readmit.records.acts.deliveries import Acknowledge, Exposed
-from readmit.records.acts.draft import draft
 from readmit.records.acts.event import EventKind
 from readmit.records.base import Time
 from readmit.records.canonical import canonical, decode, digest_of
@@ -24,7 +24,6 @@ from readmit.records.identity import Identity
 from readmit.records.items import Item
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
-from readmit.returning.carry_out import logger
 from readmit.rules.capture.moment import later
 from readmit.rules.cover.newest_first import newest_supporters
 from readmit.rules.cycle import examine
@@ -39,12 +38,15 @@ from readmit.state.log_moment import lagging
 from readmit.state.roles import role_of
 from readmit.trust.statement import open_view
 from readmit.trust.trusted_keys import trusted
+from readmit.writing.new_event import append_own
 
 if TYPE_CHECKING:
     from readmit.log.log import Log
     from readmit.records.acts.event import Event
     from readmit.records.decisions import Examination
     from readmit.records.snapshot import Snapshot
+
+logger = logging.getLogger("readmit")
 
 
 class Bundle(msgspec.Struct, frozen=True):
@@ -120,8 +122,7 @@ def expose(log: Log, return_id: str, ask: Callable[[], Asker]) -> Bundle:
         )
         log.audit.append(return_id, [("refusal" if failed else "exposure", "", canonical(entry))])
         if not failed and not again:
-            marked = draft(EventKind.EXPOSE, entry, id=return_id, by=asker.identity.principal, at=asker.now)
-            log.append([marked], now=asker.now)
+            append_own(log, EventKind.EXPOSE, entry, id=return_id, by=asker.identity.principal, at=asker.now)
     if bundle is None:
         raise ExposureError(f"view {return_id} was not exposed: {', '.join(failed)}. {advice}", failed)
     return bundle
@@ -139,8 +140,7 @@ def acknowledge(log: Log, return_id: str, ask: Callable[[], Asker]) -> None:
         if issued:
             entry = Acknowledge(return_id=return_id, instance=asker.instance)
             log.audit.append(return_id, [("acknowledgement", "", canonical(entry))])
-            marked = draft(EventKind.ACKNOWLEDGE, entry, id=return_id, by=asker.identity.principal, at=asker.now)
-            log.append([marked], now=asker.now)
+            append_own(log, EventKind.ACKNOWLEDGE, entry, id=return_id, by=asker.identity.principal, at=asker.now)
         else:
             refused = Exposed(
                 return_id=return_id,
@@ -201,7 +201,7 @@ def _answer(log: Log, event: Event, asker: Asker, before: Event | None) -> _Answ
         return _Answer((), Bundle(view, envelope, *contents(view, items, experiences), retracted))
     except TamperedError as error:
         return _Answer((Reason.LOG_ALTERED,), advice=str(error))
-    except Exception:  # noqa: BLE001 - whatever failed, the agent gets nothing and the audit gets a row
+    except Exception:
         logger.exception("exposure of %s failed", request.return_id)
         return _Answer((Reason.INTERNAL_ERROR,))
 

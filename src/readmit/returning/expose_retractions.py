@@ -6,6 +6,7 @@ audit row, committed before anything is handed over.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -18,7 +19,6 @@ from readmit.records.error_types import ExposureError, RecordError, SealError, T
 from readmit.records.items import Item
 from readmit.records.reasons import Reason
 from readmit.records.retractions import Retractions, RetractionView
-from readmit.returning.carry_out import logger
 from readmit.returning.expose import OLDER, issued_to, return_of
 from readmit.rules.capture.moment import later
 from readmit.rules.cycle import examine
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from readmit.log.log import Log
     from readmit.records.acts.event import Event
     from readmit.returning.expose import Asker
+
+logger = logging.getLogger("readmit")
 
 
 class RetractionBundle(msgspec.Struct, frozen=True):
@@ -100,7 +102,7 @@ def _answer(log: Log, event: Event, asker: Asker) -> _Answer:
         return _checked(log, event, asker, stored)
     except TamperedError as error:
         return _Answer((Reason.LOG_ALTERED,), advice=str(error))
-    except Exception:  # noqa: BLE001 - whatever failed, the agent gets nothing and the audit gets a row
+    except Exception:
         logger.exception("exposure of the retractions of %s failed", event.name)
         return _Answer((Reason.INTERNAL_ERROR,))
 

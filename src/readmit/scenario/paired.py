@@ -20,7 +20,7 @@ from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Obligation
 from readmit.scenario.play import PlayClock, Player
 from readmit.workspace.memory_handle import Memory
-from readmit.workspace.workspace import DEFAULT_NAME, Workspace
+from readmit.workspace.workspace import DEFAULT_NAME, Workspace, desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,7 +109,7 @@ class _Comparison:
                 )
             )
             if scenario.policy is not None:
-                team.as_owner().govern(scenario.policy)
+                team.as_owner().admin.govern(scenario.policy)
             memory = Memory(team, opener(team, folder / "native"))
             stack.callback(memory.close)
             player, known = Player(team, clock), 0
@@ -123,7 +123,7 @@ class _Comparison:
         return pairs
 
     def _form(self, team: Workspace, memory: Memory) -> None:
-        for event in team.log.tail(since=self._formed):
+        for event in desk_of(team).log.tail(since=self._formed):
             if isinstance(event.payload, Evidence):
                 memory.observe(event.digest, by=event.by, verbatim=self._verbatim)
             elif isinstance(event.payload, Experience):
@@ -134,7 +134,7 @@ class _Comparison:
     def _pair(self, team: Workspace, memory: Memory, returned: PlayedReturn) -> PairedReturn:
         request = returned.outcome.request
         reader = request.identity.principal
-        seen = team.log.seen(request.identity, until=request.epoch)
+        seen = desk_of(team).log.seen(request.identity, until=request.epoch)
         owed = [event.payload.text for event in seen if isinstance(event.payload, Obligation | Frontier)]
         questions = tuple(owed) or (request.identity.task,)
         static = {

@@ -24,7 +24,7 @@ from readmit.records.verdicts import Pair, Verdict
 from readmit.scenario import steps
 from readmit.scenario.document import Scenario
 from readmit.scenario.durations import duration
-from readmit.workspace.workspace import DEFAULT_NAME, Workspace
+from readmit.workspace.workspace import DEFAULT_NAME, Workspace, desk_of
 from readmit.writing.rights import check_evidence, item_for
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def write(
     workspace: Workspace, written: Sequence[steps.Step], *, watch: Callable[[], object] = lambda: None
 ) -> list[str]:
     """Play steps that only write, as one act. Returns the id of each."""
-    with workspace.act():
+    with desk_of(workspace).writer.act():
         player = Player(workspace)
         ids = []
         for number, step in enumerate(written):
@@ -111,8 +111,8 @@ def _perform(
     scenario: Scenario, workspace: Workspace, clock: PlayClock, watch: Callable[[], object]
 ) -> tuple[PlayedReturn, ...]:
     with workspace.batch():
-        if scenario.policy is not None and scenario.policy != workspace.policy:
-            workspace.as_owner().govern(scenario.policy)
+        if scenario.policy is not None and scenario.policy != workspace.admin.policy:
+            workspace.as_owner().admin.govern(scenario.policy)
         player = Player(workspace, clock)
         for number, step in enumerate(scenario.steps):
             player.play(step, f"$.steps[{number}]", number)
@@ -154,7 +154,7 @@ class Player:
 
     def _is_known(self, item: str, by: str) -> bool:
         try:
-            return bool(item_for(self._workspace.log, item, by, lambda: self._workspace.policy))
+            return bool(item_for(desk_of(self._workspace).log, item, by, lambda: self._workspace.admin.policy))
         except UnknownError:
             return False
 
@@ -195,7 +195,9 @@ class Player:
         """For every item so far. A return that was refused as a whole judged no visible item."""
         found = {one.item: one for one in outcome.dispositions}
         who, epoch = outcome.request.identity, outcome.request.epoch
-        items = [event.payload for event in self._workspace.log.tail(until=epoch) if isinstance(event.payload, Item)]
+        items = [
+            event.payload for event in desk_of(self._workspace).log.tail(until=epoch) if isinstance(event.payload, Item)
+        ]
         fates = (found.get(item.id) or out_of_sight(item, who) for item in items)
         return tuple(one for one in fates if one is not None)
 
@@ -217,8 +219,8 @@ class Player:
                 kind, payload = steps.event_of(step)
                 # An answer has the id of what it answers.
                 own = payload.waiting if isinstance(payload, Approve | Decline) else None
-                epoch = workspace.append(kind, payload, by=step.by, id=step.id or own, at=step.at)
-                return workspace.log.event(epoch).name
+                epoch = desk_of(workspace).writer.write(kind, payload, by=step.by, id=step.id or own, at=step.at)
+                return desk_of(workspace).log.event(epoch).name
             case steps.RememberStep() | steps.DepartStep():
                 return self._agent(step)
         return str(self._lifecycle(step, path))
@@ -229,18 +231,19 @@ class Player:
             fields["evidence"] = self._digest(step.evidence, f"{path}.evidence", step.by)
         match step:
             case steps.SuspectStep():
-                return self._workspace.suspect(**fields)
+                pair = Pair(item=fields.pop("item"), evidence=fields.pop("evidence"))
+                return self._workspace.judge(pair, **fields)
             case steps.JudgeStep():
                 pair = Pair(item=fields.pop("item"), evidence=fields.pop("evidence"))
                 event = {name: fields.pop(name) for name in ("by", "id", "at") if name in fields}
                 return self._workspace.judge(Verdict(pair=pair, **fields), **event)
             case steps.GovernStep():
-                return self._workspace.govern(**fields)
+                return self._workspace.admin.govern(**fields)
             case steps.OverruleStep(lasting=lasting):
                 fields.pop("lasting", None)
                 if lasting is not None:
                     fields["expires"] = duration(lasting, field="lasting")
-                return self._workspace.overrule(**fields)
+                return self._workspace.admin.overrule(**fields)
         raise ScenarioError(f"{path}.do: not a step that can be played here")
 
     def _agent(self, step: steps.RememberStep | steps.DepartStep) -> str:
@@ -262,11 +265,11 @@ class Player:
         """Evidence by the id of the step that observed it, here or in an earlier play, or by its digest."""
         if name in self._evidence:
             return self._evidence[name]
-        log = self._workspace.log
+        log = desk_of(self._workspace).log
         event = log.named(EventKind.OBSERVE, name)
         digest = name if event is None else event.digest
         try:
-            check_evidence(log, digest, nfc(by), lambda: self._workspace.policy)
+            check_evidence(log, digest, nfc(by), lambda: self._workspace.admin.policy)
         except UnknownError:
             raise ScenarioError(f"{path}: no evidence {name!r}; observe it in an earlier step") from None
         return digest

@@ -1,8 +1,21 @@
-"""Looking again at sources of evidence, under limits."""
+"""Sources of evidence: the places to read it from, and looking at them again, under limits."""
 
 from __future__ import annotations
 
 from readmit.sources.looker import Looker
-from readmit.sources.prober import Captured, LookLimits, Prober, ProbeResult
+from readmit.sources.places import Call, Command, File, Git, Http, Mcp, Sql
+from readmit.sources.prober import Captured, Prober, ProbeResult
 
-__all__ = ["Captured", "LookLimits", "Looker", "ProbeResult", "Prober"]
+__all__ = [
+    "Call",
+    "Captured",
+    "Command",
+    "File",
+    "Git",
+    "Http",
+    "Looker",
+    "Mcp",
+    "ProbeResult",
+    "Prober",
+    "Sql",
+]

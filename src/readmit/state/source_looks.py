@@ -1,4 +1,4 @@
-"""Sources that can be looked at again, read from the log: where each is, and what the last look found."""
+"""Sources with a probe, read from the log: the place of each, and the result of the last look."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.looks import Looked, LookResult
 from readmit.records.error_types import TamperedError
-from readmit.records.evidence import Evidence
-from readmit.records.probes import Finding, place_of
+from readmit.records.evidence import writer_of
+from readmit.records.probes import Finding, Probe, place_of
 from readmit.records.snapshot import Source
 
 if TYPE_CHECKING:
@@ -25,11 +25,21 @@ if TYPE_CHECKING:
 # In canonical bytes a quote within a text is escaped, so this is the field.
 _PROBED = b',"probe":{'
 LONGEST_SHOWN = 200
-_decode = msgspec.json.Decoder(Evidence).decode
+
+
+class _Probed(msgspec.Struct, gc=False):
+    """What is needed of evidence with a probe, read without the rest of it."""
+
+    probe: Probe
+    by: str
+    named_by: str | None = None
+
+
+_decode = msgspec.json.Decoder(_Probed).decode
 
 
 def add_sources(log: Log, evidence: dict[str, Sighting], *, until: int) -> dict[str, Source]:
-    """The sources of some evidence, as of an epoch. Adds to it what a look found in their place.
+    """The sources of some evidence, as of an epoch. Adds the texts that looks found in their place.
 
     Evidence that readmit read where somebody had named the place counts as that principal's.
     """
@@ -37,8 +47,8 @@ def add_sources(log: Log, evidence: dict[str, Sighting], *, until: int) -> dict[
     fresh: Iterable[str] = list(evidence)
     while probed := {name: _decode(evidence[name].body) for name in fresh if _PROBED in evidence[name].body}:
         for name, one in probed.items():
-            if one.writer != evidence[name].by:
-                evidence[name] = replace(evidence[name], by=one.writer)
+            if (writer := writer_of(one.by, one.named_by)) != evidence[name].by:
+                evidence[name] = replace(evidence[name], by=writer)
         sources |= _sources(log, probed, evidence, until)
         fresh = {sources[name].now for name in probed} - evidence.keys() - {""}
         for name in fresh:
@@ -55,7 +65,7 @@ def cited(log: Log, digest: str) -> dict[str, Sighting]:
 
 
 def sources_in_words(log: Log, item: Item, *, until: int) -> Iterator[str]:
-    """Where the evidence of an item was read, when that was last looked at, and what was found; a sentence each."""
+    """A sentence for each source of an item: its place, the moment of the last look, and its result."""
     with log.reading():
         evidence: dict[str, Sighting] = {}
         for receipt in item.receipts:
@@ -71,7 +81,7 @@ def sources_in_words(log: Log, item: Item, *, until: int) -> Iterator[str]:
 
 
 def _both(evidence: Mapping[str, Sighting], old: str, new: str) -> str:
-    """What a source said and what it says now, if that was kept."""
+    """The captured and the present text of a source, if the present one was kept."""
     if new not in evidence:
         return ""
     before, now = (_shortened(evidence[name].text) for name in (old, new))
@@ -84,13 +94,12 @@ def _shortened(text: str) -> str:
 
 
 def _sources(
-    log: Log, probed: Mapping[str, Evidence], evidence: Mapping[str, Sighting], until: int
+    log: Log, probed: Mapping[str, _Probed], evidence: Mapping[str, Sighting], until: int
 ) -> dict[str, Source]:
     looks = log.latest_of(EventKind.LOOK, probed, until=until)
     results = {event.epoch: _results(event) for event in {one.epoch: one for one in looks.values()}.values()}
     found: dict[str, Source] = {}
     for name, one in probed.items():
-        assert one.probe is not None  # noqa: S101 - its bytes say so
         if name not in looks:
             found[name] = Source(one.probe, evidence[name].said, evidence[name].epoch)
             continue

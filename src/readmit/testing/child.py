@@ -16,16 +16,17 @@ from readmit.backends.bound_writes import BoundBackend
 from readmit.backends.port import Material
 from readmit.testing.journey import KNOWN, Journey
 from readmit.workspace.memory_handle import Memory
+from readmit.workspace.workspace import desk_of
 
 
-def main(opener: str, database: str, folder: str, unbound: str = "") -> None:
+def form_and_wait(opener: str, database: str, folder: str, unbound: str = "") -> None:
     """Open, form, print, wait."""
     module, _, name = opener.partition(":")
     journey = Journey(Path(database))
     memory = Memory(journey.team, getattr(importlib.import_module(module), name)(journey.team, Path(folder)))
     text = KNOWN["valid"][1]
     if unbound:
-        with BoundBackend(memory.backend, journey.team.log.sources).alone():
+        with BoundBackend(memory.backend, desk_of(journey.team).log.sources).alone():
             (change,) = memory.backend.form(Material(text=text, key="k", verbatim=True))
             _wait(change.record.id)
     (record,) = memory.form(text, sources=[journey.items["valid"]], by="scout", verbatim=True)
@@ -39,4 +40,4 @@ def _wait(record: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    form_and_wait(*sys.argv[1:])

@@ -1,4 +1,5 @@
 # ruff: noqa: S101, PLR2004 - these are tests, shipped so that others can run them
+
 """The leak tests: neither rejected nor planted records reach a returned agent."""
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from readmit.backends.bound_writes import bindings, source_key
+from readmit.backends.bound_writes import bindings, sources_digest
 from readmit.backends.port import Material
 from readmit.diagnosis.verification.audit_check import audit
 from readmit.records.error_types import NotAllowedError, QuarantineError, RecordError, UnknownError
@@ -18,6 +19,7 @@ from readmit.records.reasons import Reason, State
 from readmit.testing.journey import KNOWN, OUT, Journey
 from readmit.testing.reachable import objects, texts
 from readmit.workspace.memory_handle import Memory
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +76,7 @@ class LeakTests:
         opened.close()
 
     def form(self, memory: Memory, journey: Journey, state: str, **fields: str) -> tuple[str, ...]:
-        """One memory of one known statement."""
+        """Form a memory from one of the known statements."""
         return memory.form(KNOWN[state][1], sources=[journey.items[state]], by="scout", verbatim=True, **fields)
 
     def returned(self, memory: Memory, journey: Journey) -> ReturnedMemory:
@@ -122,14 +124,14 @@ class LeakTests:
 
     def test_what_the_view_leaves_out_memory_does_not_bring_back(self, memory: Memory, journey: Journey) -> None:
         self.form(memory, journey, "valid")
-        journey.team.as_owner().govern(Policy(nothing_owed="empty"))
+        journey.team.as_owner().admin.govern(Policy(nothing_owed="empty"))
         assert self.returned(memory, journey).records() == (), "eligible, but not needed: not in the view"
 
     # Planted records.
 
     def test_a_planted_record_has_no_source(self, memory: Memory, journey: Journey) -> None:
         self.form(memory, journey, "valid")
-        self.plant(memory.backend, POISON, source_key(bindings([journey.items["valid"]])))
+        self.plant(memory.backend, POISON, sources_digest(bindings([journey.items["valid"]])))
         assert any(POISON in one.text for one in memory.backend.records()), "it must really be there"
         journey.walker.depart()
         back = journey.walker.come_back()
@@ -169,7 +171,7 @@ class LeakTests:
         with pytest.raises(NotAllowedError, match="intruder"):
             memory.form(TEXT, sources=[journey.items["valid"]], by="intruder", verbatim=True)
         self.form(memory, journey, "valid")
-        journey.team.as_owner().govern(Policy(fill=True, writers=("lead", "owner")))
+        journey.team.as_owner().admin.govern(Policy(fill=True, writers=("lead", "owner")))
         handle = self.returned(memory, journey)
         assert handle.records() == ()
 
@@ -253,10 +255,10 @@ class LeakTests:
     def test_what_is_opened_is_in_the_audit_first(self, memory: Memory, journey: Journey) -> None:
         self.form(memory, journey, "valid")
         handle = self.returned(memory, journey)
-        rows = [row for row in journey.team.log.audit.rows() if row.kind == "memory"]
+        rows = [row for row in desk_of(journey.team).log.audit.rows() if row.kind == "memory"]
         assert len(rows) == 1
         assert b'"records":1' in rows[0].body
         handle.remember("One more.", sources=[journey.items["valid"]])
         handle.search("more")
-        assert len([row for row in journey.team.log.audit.rows() if row.kind == "memory"]) == 2
-        assert audit(journey.team.log).problems == ()
+        assert len([row for row in desk_of(journey.team).log.audit.rows() if row.kind == "memory"]) == 2
+        assert audit(desk_of(journey.team).log).problems == ()

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import secrets
-from functools import partial
 from typing import TYPE_CHECKING
 
-from readmit.presence.lease import begin, followed, is_over, leave_if_over
-from readmit.records.acts.event import Checkpoint, EventKind
+from readmit.presence.departure import depart, departure_of, is_away
+from readmit.presence.lease import begin, extend, followed, is_over
+from readmit.presence.subscription import AT_LEAST, Subscription
+from readmit.records.acts.event import EventKind
 from readmit.records.arguments import explained
-from readmit.records.base import nfc, require_id, require_name
-from readmit.records.error_types import ConflictError, LeaseError, PendingAnswers, QuarantineError, UnknownError
+from readmit.records.base import require_id
+from readmit.records.error_types import LeaseError, QuarantineError
 from readmit.records.evidence import Experience
-from readmit.records.identity import check_giver, own_id
-from readmit.returning.carry_out import carry_out, logger
-from readmit.returning.due_looks import look_before, look_for
-from readmit.returning.expose import instance_of
-from readmit.returning.request import Caller, ask
-from readmit.rules.capture.checkpoint import checkpoint
-from readmit.state.absence import last_absence, received
-from readmit.state.authority import check_counts
+from readmit.records.identity import own_id
 from readmit.state.private_bank import readable
-from readmit.state.roles import check_purpose, check_return, nearest, own_tasks
-from readmit.workspace.return_handle import Return
+from readmit.workspace.return_handle import Delivery, Return
+from readmit.writing.author import Author
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime, timedelta
 
-    from readmit.presence.lease import PresentAgent
-    from readmit.records.decisions import Request
+    from readmit.presence.lease import LeaseFence
+    from readmit.presence.subscription import FallenItem
+    from readmit.records.acts.event import Checkpoint
+    from readmit.records.acts.looks import Looked
     from readmit.records.identity import Identity
-    from readmit.state.absence import Absence
+    from readmit.returning.desk import Desk
     from readmit.workspace.workspace import Workspace
 
 
@@ -39,9 +35,9 @@ if TYPE_CHECKING:
 class Agent:
     """One principal in one role on one task. The caller has authenticated it."""
 
-    def __init__(self, workspace: Workspace, identity: Identity) -> None:
+    def __init__(self, workspace: Workspace, desk: Desk, identity: Identity) -> None:
         self._workspace = workspace
-        self._log = workspace.log
+        self._desk = desk
         self._presence: PresentAgent | None = None
         self.identity = identity
 
@@ -57,8 +53,12 @@ class Agent:
         has followed the log. Another worker of a present agent joins its presence; with a ``token``, only if it is the
         one with this token.
         """
-        self._presence = begin(self._workspace, self.identity, lease, epoch, token)
-        self._workspace = self._presence.workspace
+        writer = self._desk.writer
+        fence = begin(writer, self.identity, lease, epoch, token)
+        author = Author(self.identity.principal, writer.author.signer, fence)
+        self._desk = self._desk.as_written_by(writer.as_author(author))
+        self._workspace = type(self._workspace)(self._desk)
+        self._presence = PresentAgent(self._workspace, self._desk, fence)
         return self._presence
 
     def depart(self, *, id: str | None = None, epoch: int | None = None) -> Checkpoint:
@@ -66,17 +66,7 @@ class Agent:
 
         For an agent that crashed, ``epoch`` says how far it had followed the log.
         """
-        now = self._workspace.now()
-        with self._log.atomic():
-            at = self._log.head if epoch is None else followed(self._log, epoch)
-            name = self._given(id)
-            if self._log.named(EventKind.DEPART, name) is not None:
-                # Unlike other writes, a repetition is refused: the agent may have come back in between, and would stay
-                # at work although it departs.
-                raise ConflictError(f"id {name!r} is already used for an earlier departure; choose another id")
-            departed = checkpoint(self.identity, self._log.seen(self.identity, until=at), id=name, epoch=at, at=now)
-            self._workspace.append(EventKind.DEPART, departed, by=self.identity.principal, id=name)
-        return departed
+        return depart(self._desk.writer, self.identity, id=id, epoch=epoch)
 
     def come_back(
         self,
@@ -91,33 +81,29 @@ class Agent:
         ``prepare`` gets the departure and the return's id and brings verdicts up to date before anything is
         decided. If it fails, the return is refused; if answers are still awaited, nothing is decided yet.
         """
-        leave_if_over(self._workspace, self.identity)
-        departed = self.departed(checkpoint)
-        purpose = None if purpose is None else require_name("purpose", nfc(purpose))
-        if purpose is not None:
-            check_purpose(self._log, self.identity, purpose)
-        return_id = self._given(id)
-        secret = secrets.token_hex(16)
-        if prepare is not None:
-            # First, so that what is there now is part of what it looks at.
-            look_for(self._workspace, departed, self.identity, purpose=purpose)
-        unprepared = "" if prepare is None else _fault(prepare, departed, return_id)
+        made = self._desk.come_back(self.identity, purpose=purpose, checkpoint=checkpoint, id=id, prepare=prepare)
+        return Return(self._desk, made.request, made.outcome.decision, made.outcome.dispositions, secret=made.secret)
 
-        caller = Caller(return_id, instance_of(secret), secrets.token_hex(16))
+    def delivery(self, return_id: str, *, secret: str) -> Delivery:
+        """The delivery of a return that another process of this workload was given, with the secret it was given."""
+        return Delivery(self._desk, require_id("return_id", return_id), self.identity, secret)
 
-        def asked() -> Request:
-            now, policy = self._workspace.now(), self._workspace.policy
-            return ask(self._log, departed, self.identity, purpose=purpose, now=now, policy=policy, caller=caller)
+    def look(self, *, purpose: str | None = None) -> Looked | None:
+        """Look at the due sources behind the return of this agent while it is away; a return does so itself.
 
-        look = partial(look_before, self._workspace)
-        request, outcome = carry_out(
-            self._log, departed, asked, self._workspace.signer, look=look, unprepared=unprepared
-        )
-        return Return(self._workspace, request, outcome.decision, outcome.dispositions, secret=secret)
+        Returns the looks that were written down, for the operator; none if there were none.
+        """
+        return self._desk.look(self.identity, purpose=purpose)
+
+    def subscribe(
+        self, *, report: Callable[[FallenItem], object] | None = None, every: float = AT_LEAST
+    ) -> Subscription:
+        """Learn at once when an item of the agent's view no longer stands. Iterate, or give ``report``."""
+        return Subscription(self._desk.writer, self.identity, report=report, every=every)
 
     def remember(self, text: str, *, bound_to: str, id: str | None = None) -> str:
         """Store a private experience, usable only while its source item is."""
-        if self._away():
+        if is_away(self._desk.writer, self.identity):
             raise QuarantineError(f"{self.identity.principal!r} has departed: come back before remembering anything")
         name = f"x{secrets.token_hex(8)}" if id is None else require_id("id", id)
         experience = Experience(
@@ -125,27 +111,27 @@ class Agent:
         )
         # Each private bank has ids of its own.
         own = own_id(experience.owner, name)
-        self._workspace.append(EventKind.REMEMBER, experience, by=experience.owner, id=own)
+        self._desk.writer.write(EventKind.REMEMBER, experience, by=experience.owner, id=own)
         return name
 
     def recall(self) -> tuple[Experience, ...]:
         """The private bank of an agent that has not departed. After a return, the bundle holds what came back."""
-        if self._away():
+        if is_away(self._desk.writer, self.identity):
             raise QuarantineError(
                 f"the private bank of {self.identity.principal!r} is quarantined until it comes back and its view "
                 "is exposed"
             )
         if self._presence is not None:
             self._presence.touch()
-        return readable(self._log, self.identity)
+        return readable(self._desk.log, self.identity)
 
-    def moment(self) -> datetime:
-        """What counts as now for this agent, and for its lease."""
-        return self._workspace.moment()
+    def now(self) -> datetime:
+        """The moment that counts for this agent and its lease: the later of its clock and the log's last moment."""
+        return self._desk.writer.now()
 
     def settle(self, obligation: str, *, reason: str = "") -> int:
         """Settle a duty that this agent owes in its role."""
-        if is_over(self._workspace, self.identity):
+        if is_over(self._desk.writer, self.identity):
             raise LeaseError(f"the lease of {self.identity.principal!r} ran out: come back before settling anything")
         return self._workspace.settle(obligation, by=self.identity.principal, reason=reason)
 
@@ -154,54 +140,48 @@ class Agent:
 
         Refused in a role that the agent does not have, and on a task that nothing it may see names.
         """
-        found = self._departure(name)
-        check_return(self._log, found, self.identity)
-        return found
-
-    def _departure(self, name: str | None) -> Checkpoint:
-        principal = self.identity.principal
-        if name is not None:
-            require_id("checkpoint", name)
-            event = self._log.named(EventKind.DEPART, name)
-            # Another agent's departure gives the same error as an unknown one.
-            if event is None or self._log.departure(name).identity.principal != principal:
-                raise UnknownError(f"no departure {name!r} of {principal!r} in workspace {self._log.workspace!r}")
-            check_counts(self._log, event)
-            return self._log.departure(name)
-        absence = last_absence(self._log, self.identity)
-        if absence is None or self._is_back(absence):
-            others = [task for task in own_tasks(self._log, self.identity) if task != self.identity.task]
-            meant = nearest(self.identity.task, others)
-            raise UnknownError(
-                f"{principal!r} has not departed from {self.identity.task!r}{f', {meant}' if meant else ''}: "
-                "call depart() first, with the epoch it had reached if it crashed"
-            )
-        check_counts(self._log, absence.departure)
-        return absence.departure.payload  # type: ignore[return-value]  # the kind of the event says which payload it is
-
-    def _given(self, id: str | None) -> str:
-        """The id of a departure or a return."""
-        return secrets.token_hex(8) if id is None else check_giver(require_id("id", id), self.identity.principal)
-
-    def _is_back(self, absence: Absence) -> bool:
-        """Whether there is no absence left to return from. A view that never arrived does not end one."""
-        if absence.end is None:
-            return False
-        return absence.started_anew or received(self._log, absence.end)
-
-    def _away(self) -> bool:
-        """Whether its lease ran out, or its last departure was ended neither by an exposed view nor by a reset."""
-        absence = last_absence(self._log, self.identity)
-        return is_over(self._workspace, self.identity) or (absence is not None and absence.end is None)
+        return departure_of(self._desk.log, self.identity, name)
 
 
-def _fault(prepare: Callable[[Checkpoint, str], object], departed: Checkpoint, return_id: str) -> str:
-    """The fault of a failed preparation in one word; empty if there was none."""
-    try:
-        prepare(departed, return_id)
-    except PendingAnswers:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever failed, the agent gets nothing and the audit gets a row
-        logger.exception("return %s could not be prepared", return_id)
-        return type(error).__name__
-    return ""
+class PresentAgent:
+    """An agent that is present under a lease. Every call through its ``workspace`` renews the lease."""
+
+    def __init__(self, workspace: Workspace, desk: Desk, fence: LeaseFence) -> None:
+        self.workspace = workspace
+        """Writes as the agent, while it is present."""
+        self._desk = desk
+        self._fence = fence
+
+    def __repr__(self) -> str:
+        who = self._fence.identity
+        return f"<PresentAgent of {who.principal!r} on {who.task!r}, token {self.token}>"
+
+    @property
+    def token(self) -> int:
+        """Grows with every presence of the agent. Writes under an older one are refused."""
+        return self._fence.token
+
+    @property
+    def until(self) -> datetime:
+        """When the lease runs out, unless it is renewed."""
+        return self._fence.check(self._desk.log, self._desk.writer.clock()).lease.until
+
+    def renew(self, *, epoch: int | None = None) -> datetime:
+        """Renew the lease at once, and say when it runs out. For an agent that thinks longer than it calls.
+
+        ``epoch`` says how far the agent has followed the log; by default, to where its last call ended.
+        """
+        writer, log = self._desk.writer, self._desk.log
+        now = writer.clock()
+        with log.atomic():
+            seen = self._fence.seen if epoch is None else followed(log, epoch)
+            held = self._fence.check(log, now)
+            lease = extend(log, writer.signatures, writer.author, held, now, epoch=seen)
+        self._fence.seen = seen
+        return lease.until
+
+    def touch(self) -> None:
+        """Renew the lease if it is due; refuse if it ran out."""
+        writer = self._desk.writer
+        with self._fence.passed(writer.log, writer.signatures, writer.author, writer.clock()) as epochs:
+            epochs.append(writer.log.head)

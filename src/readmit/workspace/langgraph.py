@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from readmit.backends.langgraph import LangGraphMemory, ReturningCache, ReturningSaver, TeamStore
 from readmit.records.error_types import BackendError
 from readmit.workspace.memory_handle import Memory
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from langgraph.cache.base import BaseCache
@@ -42,7 +43,7 @@ def for_langgraph(
     if saver is None and options:
         raise BackendError(f"saver: pass one; {', '.join(options)} say what it carries over a return")
     parts: dict[str, Any] = {}
-    log = workspace.log
+    log = desk_of(workspace).log
     if saver is not None:
         parts["checkpointer"] = ReturningSaver(saver, agent=agent, log=log, **options)
     if store is not None:

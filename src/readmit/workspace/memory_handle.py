@@ -21,7 +21,7 @@ from readmit.backends.bound_writes import BoundBackend, bindings, conservative
 from readmit.backends.handle import Gate, ReturnedMemory
 from readmit.backends.open_backend import open_backend
 from readmit.backends.port import Banked, Mending
-from readmit.diagnosis.history import dispositions, explain, recorded
+from readmit.diagnosis.history import explain
 from readmit.log.ledger import TEAM
 from readmit.records.acts.deliveries import Exposed
 from readmit.records.acts.event import Close, EventKind, Overrule
@@ -36,6 +36,8 @@ from readmit.rules.readmission.view import contents
 from readmit.state.absence import tenure
 from readmit.state.load import current
 from readmit.state.log_moment import lagging
+from readmit.state.past_returns import dispositions, recorded
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,7 +90,7 @@ class Memory:
                 f"{backend.name} serves workspace {backend.workspace!r}, not {workspace.name!r}; open it for this one"
             )
         self._workspace = workspace
-        self._bound = BoundBackend(backend, workspace.log.sources)
+        self._bound = BoundBackend(backend, desk_of(workspace).log.sources)
 
     @classmethod
     def open(
@@ -99,7 +101,7 @@ class Memory:
         Installed packages may register further kinds. ``embedder`` ranks, where a store does not do so itself;
         ``model`` forms memories.
         """
-        return cls(workspace, open_backend(spec, workspace.log, embedder=embedder, model=model))
+        return cls(workspace, open_backend(spec, desk_of(workspace).log, embedder=embedder, model=model))
 
     def __repr__(self) -> str:
         return f"<Memory {self.backend.name!r} of workspace {self._workspace.name!r}>"
@@ -128,12 +130,12 @@ class Memory:
 
     def observe(self, evidence: str, *, by: str, owner: str = TEAM, verbatim: bool = False) -> tuple[str, ...]:
         """Form memories from an observation of the log, bound to it."""
-        event = self._workspace.log.evidence(require_digest("evidence", evidence))
+        event = desk_of(self._workspace).log.evidence(require_digest("evidence", evidence))
         text = event.payload.text  # type: ignore[attr-defined]  # filed under its digest: it is evidence
         return self._bound.form(
             text,
             bindings(evidence=[evidence]),
-            by=self._workspace.writer.author(by),
+            by=desk_of(self._workspace).writer.author.of(by),
             owner=nfc(owner),
             verbatim=verbatim,
         )
@@ -212,7 +214,7 @@ class Memory:
 
     def review(self, return_id: str) -> tuple[Standing, ...]:
         """The records of this store that an admitted return admits and withholds, and why. For the operator."""
-        log = self._workspace.log
+        log = desk_of(self._workspace).log
         returned, decision = recorded(log, return_id)
         admitted = frozenset(one.id for one in decision.view.items) if decision.view is not None else frozenset()
         why: dict[str, tuple[Reason, ...]] = {one.item: one.reasons for one in dispositions(log, return_id)}
@@ -264,7 +266,7 @@ class Memory:
                 digest=digest(texts),
             )
             if entry.digest != noted:
-                self._workspace.log.audit.append(view.return_id, [("memory", "", canonical(entry))])
+                desk_of(self._workspace).log.audit.append(view.return_id, [("memory", "", canonical(entry))])
                 noted = entry.digest
 
         gate = Gate(self._bound, StandingView(self._workspace, bundle), note)
@@ -276,7 +278,7 @@ class Memory:
 
     def _allowed(self, by: str) -> str:
         """The writer's name as the policy spells it, if it is listed."""
-        by, writers = self._workspace.writer.author(by), self._workspace.policy.writers
+        by, writers = desk_of(self._workspace).writer.author.of(by), self._workspace.admin.policy.writers
         if writers and by not in writers:
             raise NotAllowedError(
                 f"by: {by!r} is not among the policy's writers, so nothing it forms could be admitted"
@@ -290,8 +292,8 @@ class StandingView:
     def __init__(self, workspace: Workspace, bundle: Bundle | ReturnView) -> None:
         self._workspace = workspace
         self._view = view = bundle if isinstance(bundle, ReturnView) else bundle.view
-        exposed = workspace.log.named(EventKind.EXPOSE, view.return_id)
-        decision = workspace.decision(view.return_id)
+        exposed = desk_of(workspace).log.named(EventKind.EXPOSE, view.return_id)
+        decision = workspace.returned(view.return_id).decision
         if (
             exposed is None
             or not isinstance(exposed.payload, Exposed)
@@ -308,10 +310,10 @@ class StandingView:
 
     def __call__(self) -> Ground:
         """The basis for judging records; the same object while nothing changes."""
-        log = self._workspace.log
+        log = desk_of(self._workspace).log
         with log.reading():
-            now, learnt = self._workspace.now(), log.learnt
-            if behind := lagging(log, now, self._workspace.policy):
+            now, learnt = desk_of(self._workspace).writer.clock(), log.learnt
+            if behind := lagging(log, now, self._workspace.admin.policy):
                 raise QuarantineError(f"nothing is read while the clock cannot be right: {behind}")
             moment = later(now, learnt)
             moved = log.head != self._epoch or (self._until is not None and moment >= self._until)
@@ -324,7 +326,7 @@ class StandingView:
 
     def _refuse_departed(self, moment: datetime) -> datetime | None:
         """Refuse an agent that is not at work with this view. Gives the moment at which its lease runs out."""
-        agent, log = self._view.identity.agent, self._workspace.log
+        agent, log = self._view.identity.agent, desk_of(self._workspace).log
         held = tenure(log, agent)
         if held is not None and moment >= held.lease.until:
             raise QuarantineError(
@@ -345,7 +347,7 @@ class StandingView:
         return None if held is None else held.lease.until
 
     def _judge(self, moment: datetime) -> None:
-        log, policy = self._workspace.log, self._workspace.policy
+        log, policy = desk_of(self._workspace).log, self._workspace.admin.policy
         head = log.head
         state = current(log, log.returned(self._view.return_id).request, moment)
         eligible = examine(state, policy).gated.eligible if state.intact else {}

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.diagnosis.history import explain
+from readmit.diagnosis.history import drafts, explain, replay
 from readmit.diagnosis.missing_needs import lacking
 from readmit.diagnosis.why import why
 from readmit.records.arguments import explained
-from readmit.records.base import require_id
+from readmit.records.base import require_flag, require_id
+from readmit.state.past_returns import dispositions, recorded
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from readmit.diagnosis.history import Explanation
+    from readmit.diagnosis.history import Explanation, Replay
     from readmit.diagnosis.missing_needs import Lack
     from readmit.diagnosis.symptoms import Diagnosis
     from readmit.records.decisions import (
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
         ReturnView,
         ViewSource,
     )
+    from readmit.records.identity import Identity
+    from readmit.records.items import Drafted
     from readmit.records.reasons import Reason
     from readmit.records.retractions import Retractions
+    from readmit.returning.desk import Desk
     from readmit.returning.expose import Bundle
     from readmit.returning.expose_retractions import RetractionBundle
-    from readmit.workspace.workspace import Workspace
 
 
 class DecidedReturn:
@@ -116,20 +119,12 @@ class DecidedReturn:
 
 
 @explained
-class Return(DecidedReturn):
-    """The outcome of ``come_back``. Its details about items left out are for the operator, not the agent."""
+class Delivery:
+    """The delivery of one return to the workload that it was decided for, which proves it by its secret."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        request: Request,
-        decision: Decision,
-        dispositions: tuple[Disposition, ...],
-        *,
-        secret: str,
-    ) -> None:
-        super().__init__(request, decision, dispositions, secret=secret)
-        self._workspace = workspace
+    def __init__(self, desk: Desk, return_id: str, identity: Identity, secret: str) -> None:
+        self._desk = desk
+        self._to = (return_id, identity, secret)
 
     def expose(self, *, within_batch: bool = False) -> Bundle:
         """Recheck the view at this moment and hand it over.
@@ -137,31 +132,58 @@ class Return(DecidedReturn):
         It may be asked for again, and is checked again each time, until the workload acknowledges it, writes or
         departs. ``within_batch`` is for a caller that keeps the bundle to itself until its batch is committed.
         """
-        return self._workspace.expose(
-            self.id, identity=self.request.identity, secret=self.secret, within_batch=within_batch
-        )
+        return self._desk.expose(*self._to, within_batch=require_flag("within_batch", within_batch))
 
     def expose_retractions(self, *, within_batch: bool = False) -> RetractionBundle:
-        """Of a return that was blocked for what it lacks: recheck what no longer holds, and hand that over.
+        """Of a return that was blocked for what it lacks: recheck its retractions, and hand them over.
 
         It holds no item and does not end the absence. An admitted return hands the same over with its view.
         """
-        return self._workspace.expose_retractions(
-            self.id, identity=self.request.identity, secret=self.secret, within_batch=within_batch
-        )
+        return self._desk.expose_retractions(*self._to, within_batch=require_flag("within_batch", within_batch))
 
     def acknowledge(self) -> None:
         """Say that the bundle has arrived. From here on it is not handed over again."""
-        self._workspace.acknowledge(self.id, identity=self.request.identity, secret=self.secret)
+        self._desk.acknowledge(*self._to)
+
+
+@explained
+class Return(DecidedReturn, Delivery):
+    """The outcome of ``come_back``. Its details about items left out are for the operator, not the agent."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        request: Request,
+        decision: Decision,
+        dispositions: tuple[Disposition, ...],
+        *,
+        secret: str,
+    ) -> None:
+        DecidedReturn.__init__(self, request, decision, dispositions, secret=secret)
+        Delivery.__init__(self, desk, request.return_id, request.identity, secret)
 
     def explain(self, item: str) -> Explanation:
         """Why an item was in or out."""
-        return explain(self._workspace.log, self.id, require_id("item", item))
+        return explain(self._desk.log, self.id, require_id("item", item))
 
     def lacking(self) -> tuple[Lack, ...]:
         """What is missing, which items last met it, why they are out, and the call that would meet it."""
-        return lacking(self._workspace.log, self.id)
+        return lacking(self._desk.log, self.id)
 
     def why(self) -> Diagnosis:
         """The causes of the outcome, near misses, and what would fix it now. For operators, never for the agent."""
-        return why(self._workspace, self.id)
+        return why(self._desk, self.id)
+
+    def drafts(self) -> dict[str, Drafted]:
+        """The candidates that a model drafted, with the model and the words it quotes."""
+        return drafts(self._desk.log, self.id)
+
+    def replay(self) -> Replay:
+        """Recompute the decision from the log and compare bytes."""
+        return replay(self._desk.log, self.id)
+
+
+def past_return(desk: Desk, return_id: str) -> Return:
+    """A return that is on the log, to look into. Without its workload's secret it hands nothing over."""
+    returned, decision = recorded(desk.log, return_id)
+    return Return(desk, returned.request, decision, tuple(dispositions(desk.log, return_id)), secret="")

@@ -1,4 +1,4 @@
-"""Whom a workspace handle writes for.
+"""The principal that a workspace handle writes for.
 
 A handle from ``Workspace.open`` writes for the principal that each call names in ``by``. The program that calls has
 authenticated it, and often only forwards what an agent gave. So such a handle never writes as ``owner`` or
@@ -7,15 +7,19 @@ authenticated it, and often only forwards what an agent gave. So such a handle n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from readmit.records.base import nfc, require_name
 from readmit.records.error_types import NotAllowedError, RecordError
 from readmit.records.policy import AUTHOR, OWNER, unreserved
 
 if TYPE_CHECKING:
-    from readmit.presence.lease import Fence
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from readmit.log.log import Log
     from readmit.trust.signer import Signer
+    from readmit.writing.signed_writes import Signatures
 
 _OPENED_BY = {
     OWNER: "write through workspace.as_owner(), or --as-owner on the command line",
@@ -24,7 +28,16 @@ _OPENED_BY = {
 """The reserved names, and how to write under each."""
 
 
-class Writer(NamedTuple):
+class Fence(Protocol):
+    """The presence that a handle writes under: only a present agent passes."""
+
+    def passed(
+        self, log: Log, signatures: Signatures, author: Author, now: datetime
+    ) -> AbstractContextManager[list[int]]:
+        """A transaction that only a present agent enters. Takes the epochs of the events written in it."""
+
+
+class Author(NamedTuple):
     """The one principal that a handle writes for; without a name, whichever principal a call names."""
 
     name: str | None = None
@@ -33,7 +46,7 @@ class Writer(NamedTuple):
     fence: Fence | None = None
     """The presence that it writes under, if the agent has a lease."""
 
-    def author(self, by: str | None) -> str:
+    def of(self, by: str | None) -> str:
         """The writer of an event, from the argument ``by`` of a verb."""
         if by is None:
             if self.name is None:
@@ -62,4 +75,4 @@ class Writer(NamedTuple):
             )
 
 
-ANYBODY = Writer()
+ANYBODY = Author()

@@ -6,12 +6,13 @@ import shlex
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING
 
-from readmit.records.acts.draft import Draft, draft
+from readmit.records.acts.draft import Draft
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.held_back import HeldBack, Wait
 from readmit.records.acts.kinds import kind_named
 from readmit.records.canonical import digest, digest_of
 from readmit.records.error_types import RateError, UnknownError
+from readmit.writing.new_event import append_own
 from readmit.writing.rights import concerned_by
 
 if TYPE_CHECKING:
@@ -39,8 +40,7 @@ def file(log: Log, drafts: Sequence[Draft], limit: RateError, *, by: str, policy
             return RateError(f"{limit}. It does not wait for that: {MOST} other acts of {by!r} do already")
         if not known:
             held = tuple(map(_held_back, drafts))
-            filed = draft(EventKind.WAIT, Wait(events=held, limit=str(limit)[:2_000]), id=name, by=by, at=now)
-            log.append([filed], now=now)
+            append_own(log, EventKind.WAIT, Wait(events=held, limit=str(limit)[:2_000]), id=name, by=by, at=now)
     who = f"--by {shlex.quote(policy.overseers[0])}" if policy.overseers else "--as-owner"
     return RateError(f"{limit}. It waits as {name}: `readmit approve {name} {who}` lets it through")
 

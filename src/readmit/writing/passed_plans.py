@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.acts.draft import draft
 from readmit.records.acts.event import Dispute, EventKind
 from readmit.records.canonical import digest
 from readmit.records.identity import own_id
@@ -25,6 +24,7 @@ from readmit.records.snapshot import WorkState
 from readmit.rules.capture.fold import fold
 from readmit.rules.capture.moment import later
 from readmit.rules.invalidate.order import Order
+from readmit.writing.new_event import append_own
 from readmit.writing.rights import known_to
 from readmit.writing.slot_check import SlotUse, judged, overlap
 
@@ -152,7 +152,7 @@ def _contest(log: Log, plan: Item, item: Item, now: datetime) -> None:
     if not name or log.named(EventKind.DISPUTE, name) is not None:
         name = own_id(AUTHOR, digest(payload)[:32])
     begins = later(plan.valid.start or now, now)
-    log.append([draft(EventKind.DISPUTE, payload, id=name, by=AUTHOR, at=begins, given=True)], now=now)
+    append_own(log, EventKind.DISPUTE, payload, id=name, by=AUTHOR, at=begins, now=now)
 
 
 def notices(log: Log, by: str | None, policy: Policy, now: datetime) -> Iterator[Notice]:

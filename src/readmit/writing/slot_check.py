@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.records.acts.draft import draft
 from readmit.records.acts.event import Checkpoint, Dispute, EventKind
 from readmit.records.canonical import digest
 from readmit.records.error_types import ConflictError, RecordError
@@ -23,6 +22,7 @@ from readmit.state.background import concerned
 from readmit.state.load import add_judged
 from readmit.state.signed_only import vetted
 from readmit.state.source_looks import add_sources
+from readmit.writing.new_event import append_own
 from readmit.writing.rights import known_to
 
 if TYPE_CHECKING:
@@ -274,4 +274,4 @@ def contest(log: Log, item: Item, basis: int, rivals: Sequence[str], now: dateti
     if item.scope.principals or log.named(EventKind.DISPUTE, name) is not None:
         # It is not for everybody, or somebody has taken the name, which must not keep the item out.
         name = own_id(AUTHOR, digest(said)[:32])
-    log.append([draft(EventKind.DISPUTE, said, id=name, by=AUTHOR, at=now)], now=now)
+    append_own(log, EventKind.DISPUTE, said, id=name, by=AUTHOR, at=now)

@@ -8,18 +8,16 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from readmit.records.acts.draft import draft
 from readmit.records.acts.event import EventKind, KeyChange
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import SealError, TamperedError
 from readmit.records.policy import OWNER
-from readmit.state.authority import Signatures, policy_in_force
 from readmit.trust.head_sealer import LogSealer
 from readmit.trust.pin import FilePin, MemoryPin
 from readmit.trust.private_keys import FileRing, KeyRing, MemoryRing
-from readmit.trust.trusted_keys import current, revoke, rotation, trust, trusted
+from readmit.trust.trusted_keys import revoke_key, rotate_key, signing_keys, trust_key, trusted
 from readmit.trust.watermark import FileWatermark, MemoryWatermark
-from readmit.writing.author import ANYBODY
+from readmit.writing.new_event import new_event
 from readmit.writing.write_checks import check_governor
 
 if TYPE_CHECKING:
@@ -27,12 +25,11 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from readmit.log.log import Log
     from readmit.records.acts.event import Event
     from readmit.trust.pin import Pin
     from readmit.trust.signer import Signer
     from readmit.trust.watermark import Watermark
-    from readmit.writing.author import Writer
+    from readmit.writing.writer import Writer
 
 OVERLAP = timedelta(days=1)
 """How long views signed by a rotated key may still be exposed."""
@@ -41,10 +38,10 @@ OVERLAP = timedelta(days=1)
 class Keys:
     """Signing keys of one workspace."""
 
-    def __init__(self, log: Log, directory: Path | None) -> None:
-        self._log = log
+    def __init__(self, writer: Writer, directory: Path | None) -> None:
+        self.writer = writer
+        self._log = log = writer.log
         self._ring = partial(_ring, directory, MemoryRing())
-        self.writer, self.signatures = ANYBODY, Signatures(log)
         self.handed_over: Watermark = MemoryWatermark()
         """The epoch of the last exposure: a restored backup ends before it."""
         self.pin: Pin = MemoryPin()
@@ -55,14 +52,14 @@ class Keys:
         self._sealer = LogSealer(log.store_id, log.workspace, self._ring, self.pin)
         log.seal_with(self._sealer)
 
-    def written_by(self, writer: Writer, signatures: Signatures) -> Keys:
-        """The same keys, changed in the name of another writer."""
+    def written_by(self, writer: Writer) -> Keys:
+        """The same keys, changed in the name of another author."""
         keys = copy(self)
-        keys.writer, keys.signatures = writer, signatures
+        keys.writer = writer
         return keys
 
-    def ensure(self, now: datetime, start: Callable[[], object]) -> None:
-        """Give a new workspace its first key and what it starts with.
+    def ensure(self, start: Callable[[], object]) -> None:
+        """Give a new workspace its first key, and run ``start`` in the same commit.
 
         An existing one whose keys are gone is left as it is: it cannot sign.
         """
@@ -70,43 +67,43 @@ class Keys:
         with suppress(TamperedError), self._log.atomic():
             if self._log.latest(EventKind.KEY) is None:
                 signer = self._ring().generate()
-                self._append([trust(signer.public, reason="first key")], now, by=OWNER)
+                self._append([trust_key(signer.public, reason="first key")], by=OWNER)
                 start()
 
     def signer(self) -> Signer:
         """The newest key that is trusted without an end and held here."""
-        return self._ring().signer(current(self.changes()))
+        return self._ring().signer(signing_keys(self.changes()))
 
-    def rotate(self, *, now: datetime, overlap: timedelta = OVERLAP, lost: bool = False, by: str | None = None) -> str:
+    def rotate(self, *, overlap: timedelta = OVERLAP, lost: bool = False, by: str | None = None) -> str:
         """Sign with a new key from now on; views of the old ones can be exposed until the overlap ends.
 
         Like ``revoke``, only for the owner and overseers. The old key signs the commit that trusts the new one, so that
         verifiers can follow. If all old keys are ``lost``, nothing can: the new key signs, the log is taken as it is
         found, and every verifier elsewhere must be given the new key.
         """
-        by = self.writer.author(by)
+        by, now = self.writer.author.of(by), self.writer.clock()
         if lost:
             self._sealer.start_over()
         with self._log.atomic():
-            check_governor(self._log, by, policy_in_force(self._log), "rotate keys")
+            check_governor(self._log, by, self.writer.policy(), "rotate keys")
             signer = self._ring().generate()
-            self._append(rotation(current(self.changes()), signer.public, now=now, overlap=overlap), now, by=by)
+            self._append(rotate_key(signing_keys(self.changes()), signer.public, now=now, overlap=overlap), by=by)
         return signer.keyid
 
-    def revoke(self, key: str, *, reason: str, now: datetime, by: str | None = None) -> None:
+    def revoke(self, key: str, *, reason: str, by: str | None = None) -> None:
         """Reject everything that a key signed, from this epoch on."""
         with self._log.atomic():
-            by = self.writer.author(by)
-            check_governor(self._log, by, policy_in_force(self._log), "revoke keys")
+            by = self.writer.author.of(by)
+            check_governor(self._log, by, self.writer.policy(), "revoke keys")
             known = {event.payload.key for event in self.changes() if isinstance(event.payload, KeyChange)}
             if key not in known:
                 raise SealError(f"no key {key!r} in this workspace; `readmit keys list` shows them")
-            if current(self.changes()) == (key,):
+            if signing_keys(self.changes()) == (key,):
                 raise SealError(
                     f"key {key!r} is the only one that signs this log; make another with `readmit keys rotate`, which "
                     "it signs for, and revoke it then"
                 )
-            self._append([revoke(key, reason=reason)], now, by=by)
+            self._append([revoke_key(key, reason=reason)], by=by)
 
     def changes(self) -> list[Event]:
         return self._log.milestones(EventKind.KEY)
@@ -115,14 +112,18 @@ class Keys:
         """Key id → raw public key of every key whose signatures count at ``now``."""
         return trusted(self.changes(), now)
 
-    def _append(self, changes: Iterable[KeyChange], now: datetime, *, by: str) -> None:
-        drafts = [
-            draft(EventKind.KEY, change, id=f"{change.change}:{change.key[:32]}", by=by, at=now) for change in changes
+    def _append(self, changes: Iterable[KeyChange], *, by: str) -> None:
+        now, signatures = self.writer.clock(), self.writer.signatures
+        entries = [
+            signatures.signed(
+                new_event(EventKind.KEY, change, id=f"{change.change}:{change.key[:32]}", by=by, at=now),
+                self.writer.author,
+            )
+            for change in changes
         ]
-        entries = [self.signatures.signed(entry, self.writer) for entry in drafts]
         for entry in entries:
-            self.signatures.check_present(entry)
-        self._log.append(entries, now=now, check=self.signatures.check)
+            signatures.check_present(entry)
+        self._log.append(entries, now=now, check=signatures.check)
 
 
 def _ring(directory: Path | None, memory: MemoryRing) -> KeyRing:

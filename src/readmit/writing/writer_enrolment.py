@@ -5,37 +5,33 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING
 
-from readmit.records.acts.draft import draft
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.writer_keys import WriterKey
 from readmit.records.arguments import explained
 from readmit.records.base import nfc, require_name
 from readmit.records.error_types import ConflictError, NotAllowedError, RecordError, SealError
 from readmit.records.policy import AUTHOR, OWNER, distinct
-from readmit.state.authority import authority, check_signed, policy_in_force
+from readmit.state.authority import authority
 from readmit.trust.signer_file import public_key
 from readmit.trust.trusted_keys import keyid_of
+from readmit.writing.new_event import new_event
+from readmit.writing.signed_writes import check_signed
 from readmit.writing.write_checks import check_governor
 
 if TYPE_CHECKING:
-    from datetime import datetime
     from pathlib import Path
 
-    from readmit.log.log import Log
-    from readmit.state.authority import Signatures
     from readmit.trust.writer_signatures import EnrolledKey
-    from readmit.writing.author import Writer
+    from readmit.writing.writer import Writer
 
 
 @explained
 class Writers:
     """The keys that principals sign with. Private halves stay with the principals."""
 
-    def __init__(self, log: Log, signatures: Signatures, writer: Writer, now: datetime) -> None:
-        self._log = log
-        self._signatures = signatures
+    def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._now = now
+        self._log = writer.log
 
     def enrolled(self) -> tuple[EnrolledKey, ...]:
         """Every key that was ever enrolled, in order."""
@@ -48,13 +44,13 @@ class Writers:
         ``public`` is the public half: its 32 raw bytes, PEM, or the path of a PEM file.
         """
         with self._log.atomic():
-            return self._enrol(principal, public, reason=reason, by=self._writer.author(by))
+            return self._enrol(principal, public, reason=reason, by=self._writer.author.of(by))
 
     def rotate(
         self, principal: str, public: bytes | str | Path, *, reason: str = "rotated", by: str | None = None
     ) -> str:
         """Let a principal sign with a new key instead of those it has. What they signed so far still counts."""
-        author, name = self._writer.author(by), nfc(require_name("principal", principal))
+        author, name = self._writer.author.of(by), nfc(require_name("principal", principal))
         with self._log.atomic():
             old = [one for one in self.enrolled() if one.principal == name and one.end is None]
             made = self._enrol(name, public, reason=reason, by=author)
@@ -67,7 +63,7 @@ class Writers:
 
         If the key was stolen, ``since`` is the first epoch at which the thief may have signed.
         """
-        author = self._writer.author(by)
+        author = self._writer.author.of(by)
         with self._log.atomic():
             known = {one.key: one for one in self.enrolled()}
             if key not in known:
@@ -94,20 +90,21 @@ class Writers:
         return key
 
     def _append(self, change: WriterKey, by: str) -> None:
-        check_governor(self._log, by, policy_in_force(self._log), "change the keys of writers")
-        made = draft(EventKind.WRITER, change, id=f"{change.change}:{change.key[:32]}", by=by, at=self._now)
-        signed, found = self._signatures.signed(made, self._writer), authority(self._log)
-        self._signatures.check_present(signed)
+        check_governor(self._log, by, self._writer.policy(), "change the keys of writers")
+        now, signatures = self._writer.clock(), self._writer.signatures
+        made = new_event(EventKind.WRITER, change, id=f"{change.change}:{change.key[:32]}", by=by, at=now)
+        signed, found = signatures.signed(made, self._writer.author), authority(self._log)
+        signatures.check_present(signed)
         if found is None or not found.of(OWNER):
             self._check_first(change, signed.signature)
         else:
             check_signed(signed, found)
-        self._log.append([signed], now=self._now)
-        self._signatures.forget()
+        self._log.append([signed], now=now)
+        signatures.forget()
 
     def _check_first(self, change: WriterKey, signature: bytes | None) -> None:
         """The first key of the owner is enrolled by itself, which shows that the owner holds it."""
-        signer = self._writer.signer
+        signer = self._writer.author.signer
         if change.principal == OWNER and (signature is None or signer is None or signer.keyid != change.key):
             raise NotAllowedError(
                 "principal: the owner enrols its first key with that key: "

@@ -28,7 +28,7 @@ def open_memobase(team: Workspace, folder: Path, *, timeout: float = 60.0) -> Me
         os.environ[URL],
         team.name,
         api_key=os.environ[KEY],
-        ledger=team.log.sources,
+        ledger=team._desk.log.sources,
         embedder=Lexical(),
         name=digest(f"{os.environ[RUN]} {folder}")[:16],
         timeout=timeout,

@@ -100,7 +100,7 @@ class TestStaleLists:
         with pytest.raises(BackendError, match=r"does not list .*stays without a source"):
             memory.form(TEXT, sources=[journey.items["valid"]], by="scout")
         assert memory.backend.name.startswith("memobase:")
-        assert journey.team.log.sources.entries(memory.backend.name) == {}
+        assert journey.team._desk.log.sources.entries(memory.backend.name) == {}
 
 
 class TestMissing:

@@ -161,18 +161,22 @@ class TestFaults:
     def test_a_missing_package_is_named(self, journey: Journey, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "memobase", None)
         with pytest.raises(BackendError, match=r"pip install 'readmit\[memobase\]'"):
-            Memobase.open("http://x", "journey", api_key="x", ledger=journey.team.log.sources, embedder=Lexical())
+            Memobase.open("http://x", "journey", api_key="x", ledger=journey.team._desk.log.sources, embedder=Lexical())
 
     def test_a_server_that_is_down_is_reported(self, journey: Journey) -> None:
         with pytest.raises(BackendError, match=r"url: .*is the server running"):
             Memobase.open(
-                "http://127.0.0.1:9", "journey", api_key="x", ledger=journey.team.log.sources, embedder=Lexical()
+                "http://127.0.0.1:9", "journey", api_key="x", ledger=journey.team._desk.log.sources, embedder=Lexical()
             )
 
     def test_a_key_is_not_sent_where_others_can_read_it(self, journey: Journey) -> None:
         with pytest.raises(BackendError, match=r"api_key: .*memory\.example over http://.*use https://"):
             Memobase.open(
-                "http://memory.example:8019", "x", api_key="k", ledger=journey.team.log.sources, embedder=Lexical()
+                "http://memory.example:8019",
+                "x",
+                api_key="k",
+                ledger=journey.team._desk.log.sources,
+                embedder=Lexical(),
             )
 
     @pytest.mark.parametrize(
@@ -180,11 +184,11 @@ class TestFaults:
     )
     def test_bad_configuration_is_refused_by_name(self, journey: Journey, url: str, key: str, named: str) -> None:
         with pytest.raises(BackendError, match=named):
-            Memobase.open(url, "journey", api_key=key, ledger=journey.team.log.sources, embedder=Lexical())
+            Memobase.open(url, "journey", api_key=key, ledger=journey.team._desk.log.sources, embedder=Lexical())
 
     def test_a_wrong_key_is_reported(self, journey: Journey, stand_in: StandIn) -> None:
         wrong = Memobase.open(
-            stand_in.url, "journey", api_key="wrong", ledger=journey.team.log.sources, embedder=Lexical()
+            stand_in.url, "journey", api_key="wrong", ledger=journey.team._desk.log.sources, embedder=Lexical()
         )
         with pytest.raises(BackendError, match="api_key"):
             wrong.form(Material(text="x", key="k", verbatim=True))

@@ -117,7 +117,7 @@ class TestAttribution:
         formed = memory.form("journey/fact_3: Two bags.", sources=[journey.items["valid"]], by="scout")
         held = {record.id for record, _ in memory.records()}
         assert set(formed) == held, "eight slots and an event, and no entry of what vanished"
-        assert journey.team.log.sources.entries(memory.backend.name).keys() == held
+        assert journey.team._desk.log.sources.entries(memory.backend.name).keys() == held
 
     def test_another_topic_keeps_its_own_sources(self, memory: Memory, journey: Journey) -> None:
         fill(memory, journey)

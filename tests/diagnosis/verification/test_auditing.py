@@ -58,7 +58,7 @@ def checked(file: Path, *, kept: bytes | None = None, full: bool = False) -> Aud
 
 def head_of(file: Path) -> bytes:
     with Workspace.open(file, name=NAME) as workspace:
-        return signed_head(workspace.log)
+        return signed_head(workspace._desk.log)
 
 
 def tamper(file: Path, *statements: str) -> None:
@@ -79,7 +79,7 @@ def test_an_untouched_store_is_intact(trip: Path) -> None:
 
 def test_an_empty_workspace_is_intact() -> None:
     with Workspace.open() as workspace:
-        report = audit(workspace.log)
+        report = audit(workspace._desk.log)
     assert (report.problems, report.rows, report.commits) == ((), 0, 1)
 
 
@@ -98,14 +98,15 @@ class Tampering:
 
 TAMPERINGS = {
     "a row altered": Tampering(
-        ("UPDATE audit SET body = CAST(replace(body, 'superseded', 'mandatory') AS BLOB) WHERE item = 'h0'",),
+        ("UPDATE audit SET body = CAST(replace(body, 'superseded', 'mandatory') AS BLOB) WHERE kind = 'candidates'",),
         "its audit rows are not those",
     ),
     "a row of another type": Tampering(
-        ("UPDATE audit SET body = replace(body, 'superseded', 'mandatory') WHERE item = 'h0'",), "could not be read"
+        ("UPDATE audit SET body = replace(body, 'superseded', 'mandatory') WHERE kind = 'candidates'",),
+        "could not be read",
     ),
     "a row removed": Tampering(
-        ("DELETE FROM audit WHERE pos = (SELECT min(pos) + 3 FROM audit)",), "audit row 4 is not there"
+        ("DELETE FROM audit WHERE pos = (SELECT min(pos) + 1 FROM audit)",), "audit row 2 is not there"
     ),
     "rows swapped": Tampering(
         (
@@ -246,18 +247,18 @@ def _without_last(whole: scenario.Scenario) -> object:
 def test_a_head_outlives_the_retirement_of_its_key_but_not_its_revocation(trip: Path) -> None:
     kept = head_of(trip)
     with Workspace.open(trip, name=NAME) as workspace:
-        old = workspace.signer().keyid
-        workspace.as_owner().keys.rotate(now=workspace.now(), overlap=timedelta())
-        assert audit(workspace.log, kept=kept).problems == ()
-        workspace.as_owner().keys.revoke(old, reason="stolen", now=workspace.now())
-        report = audit(workspace.log, kept=kept)
+        old = workspace._desk.keys.signer().keyid
+        workspace.as_owner().admin.keys.rotate(overlap=timedelta())
+        assert audit(workspace._desk.log, kept=kept).problems == ()
+        workspace.as_owner().admin.keys.revoke(old, reason="stolen")
+        report = audit(workspace._desk.log, kept=kept)
     assert any("does not verify" in problem for problem in report.problems)
 
 
 def test_every_unit_of_work_is_counted(trip: Path) -> None:
     seen: list[int] = []
     with Workspace.open(trip, name=NAME) as workspace:
-        report = audit(workspace.log, watch=lambda: seen.append(1))
+        report = audit(workspace._desk.log, watch=lambda: seen.append(1))
     assert len(seen) == report.rows + report.events
 
 
@@ -270,11 +271,11 @@ def test_a_delivery_is_in_the_log_and_in_the_audit() -> None:
         outcome.expose()
         outcome.expose()
         outcome.acknowledge()
-        assert audit(scene.team.log).problems == ()
+        assert audit(scene.team._desk.log).problems == ()
         scene.sql("UPDATE audit SET kind = 'note' WHERE kind = ?", row)
         said = f"return {outcome.id!r} has an {row} in the log, but no {row} row"
-        assert said in audit(scene.team.log).problems
-        assert kind in {event.kind for event in scene.team.log.tail()}
+        assert said in audit(scene.team._desk.log).problems
+        assert kind in {event.kind for event in scene.team._desk.log.tail()}
 
 
 def test_rows_of_a_preparation_are_no_flaw() -> None:
@@ -287,6 +288,6 @@ def test_rows_of_a_preparation_are_no_flaw() -> None:
         inference.watch().look()
         outcome = inference.come_back(agent)
         outcome.expose()
-        report = audit(workspace.log)
+        report = audit(workspace._desk.log)
         assert report.problems == ()
-        assert [row.kind for row in workspace.log.audit.rows()].count("inference") >= 2
+        assert [row.kind for row in workspace._desk.log.audit.rows()].count("inference") >= 2

@@ -9,7 +9,7 @@ import pytest
 from readmit import Workspace
 from readmit.diagnosis.verification.head_proofs import proof_of, signed_head, verifier_key
 from readmit.records.error_types import SealError, UnknownError
-from readmit.trust.notes import text_of
+from readmit.trust.notes import note_text
 from readmit.trust.proofs import check_proof
 from readmit.trust.tlog import LogCheckpoint
 
@@ -27,7 +27,7 @@ def team(place: Path | str, tmp_path: Path) -> Iterator[Workspace]:
 
 
 def key_of(team: Workspace) -> NoteKey:
-    return verifier_key(team.log, team.signer().public)
+    return verifier_key(team._desk.log, team._desk.keys.signer().public)
 
 
 def fill(team: Workspace, rounds: int) -> None:
@@ -39,9 +39,9 @@ def fill(team: Workspace, rounds: int) -> None:
 
 def test_every_event_is_proven_without_the_store(team: Workspace) -> None:
     fill(team, 5)
-    note, key = signed_head(team.log), key_of(team)
-    for event in team.log.tail():
-        found = check_proof(proof_of(team.log, event.epoch, note), [key])
+    note, key = signed_head(team._desk.log), key_of(team)
+    for event in team._desk.log.tail():
+        found = check_proof(proof_of(team._desk.log, event.epoch, note), [key])
         assert (found.epoch, found.id, found.kind, found.by) == (event.epoch, event.id, str(event.kind), event.by)
         assert found.digest == event.digest
 
@@ -50,25 +50,25 @@ def test_a_proof_can_be_made_under_each_head_that_was_kept(team: Workspace) -> N
     fill(team, 1)
     last = team.epoch
     for _ in range(6):
-        note = signed_head(team.log)
+        note = signed_head(team._desk.log)
         fill(team, 1)
-        size = LogCheckpoint.from_text(text_of(note)).size
-        assert check_proof(proof_of(team.log, last, note), [key_of(team)]).size == size
+        size = LogCheckpoint.from_text(note_text(note)).size
+        assert check_proof(proof_of(team._desk.log, last, note), [key_of(team)]).size == size
 
 
 def test_a_head_proves_nothing_that_came_after_it(team: Workspace) -> None:
     fill(team, 1)
-    note = signed_head(team.log)
+    note = signed_head(team._desk.log)
     fill(team, 1)
     with pytest.raises(UnknownError, match="use a newer head"):
-        proof_of(team.log, team.epoch, note)
+        proof_of(team._desk.log, team.epoch, note)
 
 
 @pytest.mark.parametrize("epoch", [0, -1, 10_000])
 def test_an_epoch_that_is_not_there_is_not_proven(team: Workspace, epoch: int) -> None:
     fill(team, 1)
     with pytest.raises(UnknownError, match="has no epoch"):
-        proof_of(team.log, epoch, signed_head(team.log))
+        proof_of(team._desk.log, epoch, signed_head(team._desk.log))
 
 
 @pytest.mark.parametrize(("rounds", "error"), [(2, SealError), (3, UnknownError)], ids=["as long", "longer"])
@@ -79,4 +79,4 @@ def test_the_head_of_another_workspace_proves_nothing(
     with Workspace.open(tmp_path / "other.db") as other:
         fill(other, rounds)
         with pytest.raises(error, match=r"another log|not one of"):
-            proof_of(team.log, team.epoch, signed_head(other.log))
+            proof_of(team._desk.log, team.epoch, signed_head(other._desk.log))

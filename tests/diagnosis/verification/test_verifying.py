@@ -45,7 +45,7 @@ def checked(file: Path, *, trusted: tuple[bytes, ...] = (), kept: bytes | None =
 
 def key_of(file: Path) -> bytes:
     with Workspace.open(file) as workspace:
-        return workspace.signer().public
+        return workspace._desk.keys.signer().public
 
 
 def test_it_goes_on_from_where_the_last_check_ended(team: Path) -> None:
@@ -97,16 +97,16 @@ def test_a_store_of_another_key_is_refused(team: Path, tmp_path: Path) -> None:
 def test_any_key_of_the_log_leads_to_the_newest(team: Path, named: str) -> None:
     first = key_of(team)
     with Workspace.open(team) as workspace:
-        workspace.as_owner().keys.rotate(now=workspace.now())
+        workspace.as_owner().admin.keys.rotate()
         workspace.revoke("i3", by="bob", reason="cancelled")
-        last = workspace.signer().public
+        last = workspace._desk.keys.signer().public
     assert first != last
     assert checked(team, trusted=(first if named == "the first" else last,)).problems == ()
 
 
 def test_the_log_extends_a_head_that_was_kept(team: Path) -> None:
     with Workspace.open(team) as workspace:
-        kept = signed_head(workspace.log)
+        kept = signed_head(workspace._desk.log)
         size = int(kept.split(b"\n")[1])
         workspace.revoke("i3", by="bob", reason="cancelled")
     report = checked(team, kept=kept)
@@ -125,7 +125,7 @@ def test_two_who_saw_forked_logs_find_out(team: Path, tmp_path: Path, monkeypatc
         patch.setenv("READMIT_KEYS", str(theirs))
         with Workspace.open(fork) as workspace:
             workspace.revoke("i4", by="bob", reason="cancelled")
-            kept = signed_head(workspace.log)
+            kept = signed_head(workspace._desk.log)
         assert checked(fork).intact
     found = checked(team, kept=kept).problems
     assert any("it was rewritten" in problem for problem in found), found
@@ -211,7 +211,7 @@ def test_keys_that_cannot_be_read_can_be_named(team: Path, mounted: Path) -> Non
 def test_a_head_at_a_rotation_is_trusted_although_its_pin_was_lost(team: Path) -> None:
     """The old key signed the commit that trusts the new one. The keys are pinned durably, the head only in time."""
     with Workspace.open(team) as workspace:
-        workspace.as_owner().keys.rotate(now=workspace.now())
+        workspace.as_owner().admin.keys.rotate()
     for file in keys_of(team).glob("*.head"):
         file.unlink()
     assert checked(team).problems == ()

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readmit import Pair
 from readmit.records.snapshot import WorkState
 from readmit.rules.capture.checkpoint import checkpoint, unchanged
 from readmit.rules.capture.fold import fold
@@ -22,12 +23,12 @@ def busy() -> Scene:
     quarrel = scene.team.dispute(["a", "h"], by="bob")
     scene.team.revoke("a", by="bob")
     scene.team.resolve(quarrel, keep=["h"], by="bob")
-    scene.team.suspect("h", scene.news(), by="worker")
+    scene.team.judge(Pair(item="h", evidence=scene.news()), by="worker")
     return scene
 
 
 SCENE = busy()
-EVENTS = SCENE.team.log.seen(SCENE.ann().identity, until=SCENE.team.epoch)
+EVENTS = SCENE.team._desk.log.seen(SCENE.ann().identity, until=SCENE.team.epoch)
 
 
 @given(st.integers(0, len(EVENTS)), st.integers(0, len(EVENTS)))
@@ -70,7 +71,7 @@ def test_a_checkpoint_notices_any_difference(seen: list[object]) -> None:
 
 def test_a_departure_in_the_past_is_sealed_as_of_then() -> None:
     scene = busy()
-    revoked = next(event.epoch for event in scene.team.log.tail() if event.kind == "revoke")
+    revoked = next(event.epoch for event in scene.team._desk.log.tail() if event.kind == "revoke")
     scene.depart(epoch=revoked - 1)
     outcome = scene.come_back()
     assert outcome.decision.epoch == scene.team.epoch - 1

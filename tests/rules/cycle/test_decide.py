@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit import Policy, Reason
+from readmit import Pair, Policy, Reason
 from readmit.records.canonical import canonical, digest_of
 from readmit.records.decisions import Examination
 from readmit.rules.cover.exact import Cover
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def judged_against(scene: Scene, request: Request) -> Snapshot:
     """The state that a return is decided from."""
-    log = scene.team.log
+    log = scene.team._desk.log
     return requested(log, log.departure(request.checkpoint), request)
 
 
@@ -160,7 +160,7 @@ def test_what_could_not_be_handed_over_is_named() -> None:
 def test_a_decision_and_its_view_say_what_was_looked_for() -> None:
     scene = Scene(on_unsure="exclude_critical", examination="required")
     scene.covered()
-    scene.team.suspect("h", scene.news(), by="worker")
+    scene.team.judge(Pair(item="h", evidence=scene.news()), by="worker")
     request = scene.away().request
     looked = Examination(verifier="nli", until=request.epoch)
     asked = msgspec.structs.replace(request, examination=looked)
@@ -247,7 +247,7 @@ def test_an_undecided_solver_admits_nothing_and_the_replay_knows(monkeypatch: py
         outcome = scene.come_back()
     assert (outcome.kind, outcome.reasons) == ("blocked", (Reason.COVER_UNDECIDED,))
     assert outcome.decision.timed_out
-    assert scene.team.replay(outcome.id).matches, "although the solver, asked again, would find it"
+    assert scene.team.returned(outcome.id).replay().matches, "although the solver, asked again, would find it"
     assert scene.come_back().admitted
 
 
@@ -265,8 +265,8 @@ def test_an_exception_anywhere_blocks_with_an_audit_row(monkeypatch: pytest.Monk
             outcome = scene.come_back()
         assert (outcome.kind, outcome.reasons, outcome.view) == ("blocked", (Reason.INTERNAL_ERROR,), None)
         assert outcome.decision.note == "RuntimeError", "the class alone: a message may hold anything"
-        assert [row.kind for row in scene.team.log.audit.rows()] == ["decision"]
-        assert scene.team.replay(outcome.id).skipped
+        assert [row.kind for row in scene.team._desk.log.audit.rows()] == ["decision"]
+        assert scene.team.returned(outcome.id).replay().skipped
         assert scene.come_back().admitted
 
 
@@ -283,7 +283,7 @@ def test_an_exception_at_exposure_hands_over_nothing(monkeypatch: pytest.MonkeyP
         with pytest.raises(Exception, match="internal_error") as caught:
             outcome.expose()
     assert "secret" not in str(caught.value)
-    assert [row.kind for row in scene.team.log.audit.rows()][-1] == "refusal"
+    assert [row.kind for row in scene.team._desk.log.audit.rows()][-1] == "refusal"
     assert outcome.expose().items
 
 

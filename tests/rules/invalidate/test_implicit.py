@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from readmit import Reason
+from readmit import Pair, Reason
 from tests.rules.invalidate.build import Board
 from tests.scene import Scene
 
@@ -73,7 +73,7 @@ def test_what_was_said_of_one_pair(case: str) -> None:
     news = scene.news()
     for word in given.words:
         if word == SUSPECT:
-            scene.team.suspect("h", news, by="worker")
+            scene.team.judge(Pair(item="h", evidence=news), by="worker")
         else:
             scene.verdict("h", news, **word)
     scene.come_back()
@@ -87,8 +87,8 @@ def test_an_unsure_word_about_what_is_not_critical_may_be_let_pass() -> None:
     scene.fact("k", supports=["e"])
     scene.depart()
     news = scene.news()
-    scene.team.suspect("h", news, by="worker")
-    scene.team.suspect("k", news, by="worker")
+    scene.team.judge(Pair(item="h", evidence=news), by="worker")
+    scene.team.judge(Pair(item="k", evidence=news), by="worker")
     scene.come_back()
     assert scene.reasons("h") == (Reason.VIEW_WITHHELD,)
     assert scene.reasons("k") == SUSPECTED
@@ -112,7 +112,7 @@ def test_pairs_are_settled_each_by_itself_and_the_latest_invalidator_leads() -> 
     first, second, third = (scene.news(f"The hotel has closed, part {n}.") for n in range(3))
     scene.verdict("h", second, premise="open in May")
     scene.verdict("h", first)
-    scene.team.suspect("h", third, by="worker")
+    scene.team.judge(Pair(item="h", evidence=third), by="worker")
     scene.come_back()
     causes = scene.disposition("h").causes
     assert [(cause.reason, cause.ref) for cause in causes] == [
@@ -131,7 +131,7 @@ def test_an_overrule_of_one_invalidator_does_not_cover_a_later_one() -> None:
     scene.depart()
     first, second = scene.news("The hotel has closed."), scene.news("The hotel burnt down.")
     scene.verdict("h", second)
-    scene.team.overrule("h", grant="restore", by="boss", reason="a rumour", expires=scene.now.replace(year=2030))
+    scene.team.admin.overrule("h", grant="restore", by="boss", reason="a rumour", expires=scene.now.replace(year=2030))
     scene.come_back()
     assert scene.reasons("h") == (Reason.NOT_NEEDED,)
     scene.verdict("h", first)

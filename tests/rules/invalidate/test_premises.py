@@ -297,7 +297,7 @@ def test_a_repetition_carries_its_own_dependents_through_a_chain() -> None:
 
 
 def overruled(scene: Scene, item: str, grant: Any, *, by: str = "boss", expires: timedelta = HOUR) -> None:
-    scene.team.overrule(item, grant=grant, by=by, reason="asked the hotel", expires=expires)
+    scene.team.admin.overrule(item, grant=grant, by=by, reason="asked the hotel", expires=expires)
 
 
 def test_rejustify_lets_an_item_stand_without_its_premise() -> None:
@@ -451,7 +451,7 @@ def test_only_overseers_overrule_and_only_while_they_are_overseers() -> None:
     overruled(scene, "a", "restore")
     from readmit import Policy
 
-    scene.team.as_owner().govern(Policy(overseers=("cy",)))
+    scene.team.as_owner().admin.govern(Policy(overseers=("cy",)))
     scene.come_back()
     assert scene.reasons("a") == (Reason.REVOKED,)
 

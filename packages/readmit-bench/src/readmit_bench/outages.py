@@ -12,7 +12,7 @@ from collections import Counter
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from readmit.models.chat import failure, shown
+from readmit.models.chat import failure_of, one_line
 from readmit.models.protocols import Fault
 
 if TYPE_CHECKING:
@@ -89,11 +89,11 @@ def meaning(ask: Ask, role: str, error: Exception) -> Failure | Outage:
         if isinstance(cause, Outage):
             return cause
         if isinstance(cause, ProviderFailure) and cause.failure.fault in _FINAL_FAULTS:
-            return failure(ask, cause.failure.fault, cause.failure.message)
+            return failure_of(ask, cause.failure.fault, cause.failure.message)
     status = next((code for cause in causes if (code := _status(cause)) is not None), None)
-    said = shown(f"{role}: {_said(causes)}")
+    said = one_line(f"{role}: {_said(causes)}")
     if status in _REFUSED:
-        return failure(ask, Fault.REFUSED, said)
+        return failure_of(ask, Fault.REFUSED, said)
     denied = any(isinstance(cause, ProviderFailure) and cause.failure.fault is Fault.DENIED for cause in causes)
     return Outage(said, hopeless=denied or status in _HOPELESS)
 

@@ -72,7 +72,7 @@ def drawn(
         session, number = divmod(row.at, CLOCK)
         own.setdefault(session, {})[number - 1] = row
     sessions = [session for session in turns.history if session.index in own]
-    results = reading.extract(
+    results = reading.extract_claims(
         model,
         [_observation(session) for session in sessions],
         per_call=how.per_call,

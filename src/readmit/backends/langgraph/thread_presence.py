@@ -23,7 +23,7 @@ class Attending(Protocol):
 
     identity: Identity
 
-    def moment(self) -> datetime: ...
+    def now(self) -> datetime: ...
 
 
 class Presence(NamedTuple):
@@ -50,11 +50,11 @@ class Presence(NamedTuple):
 
 NEVER_LEFT = Presence()
 LAPSED = Presence(back=False)
-"""The agent's lease ran out, and nobody has written its departure yet. The lease decides, not the sweeper."""
+"""The agent's lease ran out, and its departure is not yet written. The lease decides, not the sweeper."""
 
 
 class _Known(NamedTuple):
-    """What the log says at an epoch."""
+    """The agent's presence at an epoch of the log."""
 
     head: int
     presence: Presence
@@ -77,7 +77,7 @@ class Attendance:
             known = self._read()
             # The epochs of a transaction that is undone are given to other events.
             self._known = None if self._log.pending else known
-        lapsed = known.until is not None and self._agent.moment() >= known.until
+        lapsed = known.until is not None and self._agent.now() >= known.until
         return LAPSED if lapsed else known.presence
 
     def _read(self) -> _Known:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
-from readmit.inference.settings import Budgets
+from readmit.inference.settings import RequestBudgets
 from readmit.records.error_types import RecordError
 from readmit_bench.benchmarks.conversations import Conversations
 from readmit_bench.benchmarks.protocol import Study, other_counts
@@ -121,7 +121,7 @@ class Stale(Conversations):
         return Tuning(
             plan_tokens=stale.governance_tokens,
             plan_chars=stale.governance_characters,
-            budgets=Budgets(
+            budgets=RequestBudgets(
                 lines_tokens=stale.governance_tokens,
                 lines_chars=stale.governance_characters,
                 scan_tokens=stale.scan_tokens,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from readmit.inference.signals import implications, sentences, whole_texts
+from readmit.inference.signals import near_implications, near_sentences, near_texts
 from readmit.models.embedders import CachedEmbedder, VectorsInMemory
 from readmit.records.verdicts import Pair
 from readmit.rules.invalidate.propose import (
@@ -114,12 +114,12 @@ def scorers_for(history: PairHistory, openings: Openings, vectors: Vectorizer, c
         texts = {**old, **new}
         found.append(PlainCosine(vectors.rows({name: windows(text) for name, text in texts.items()})))
     if chosen in ("embedding", "model_free", "combined"):
-        found.append(whole_texts(vectors, old, new))
+        found.append(near_texts(vectors, old, new))
     if chosen in ("passage", "model_free", "combined"):
-        found.append(sentences(vectors, old, new))
+        found.append(near_sentences(vectors, old, new))
     if chosen in ("implied_facts", "combined"):
         premises = {name: one.premises for name, one in items.items()}
-        found.append(implications(vectors, premises, {name: one.facts for name, one in later.items()}))
+        found.append(near_implications(vectors, premises, {name: one.facts for name, one in later.items()}))
     return found
 
 

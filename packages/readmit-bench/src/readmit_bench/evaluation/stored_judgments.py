@@ -89,7 +89,7 @@ def _scored(case: LabelledPair, row: StoredJudgment, policy: Policy) -> PairJudg
         statement=1, item_quote=row.item_quote, evidence_quote=row.evidence_quote, premise=row.premise, stale=row.score
     )
     shown = verify.PairCase(pair=_pair(case), item_text=case.old, evidence_text=case.new, use=case.use)
-    return PairJudgment(verdict=verify.checked(shown, judgment, suspect_at=policy.suspect_at))
+    return PairJudgment(verdict=verify.verdict_of(shown, judgment, suspect_at=policy.suspect_at))
 
 
 def _answered(case: LabelledPair, row: StoredJudgment) -> PairJudgment | None:

@@ -24,7 +24,7 @@ import msgspec
 
 from readmit.models.protocols import Failure
 from readmit.models.stages.checks import grounded, line
-from readmit.models.structured import answer
+from readmit.models.structured import ask_typed
 from readmit.records.error_types import ModelError
 from readmit_bench.actor_answers import texts
 from readmit_bench.episodes import View
@@ -272,7 +272,7 @@ class CUPMem:
     def _asked(self, prompt: str, sections: Sequence[tuple[str, str]], kind: type[A]) -> A:
         """One typed answer. An unusable one ends the episode: the method needs its whole memory."""
         ask = request(prompt, prompt.partition("@")[0], sections, max_tokens=TOKENS)
-        (said,) = answer(self._model, [ask], kind)
+        (said,) = ask_typed(self._model, [ask], kind)
         if isinstance(said, Failure):
             raise ModelError(f"{prompt}: {said.fault}: {said.message}")
         return said

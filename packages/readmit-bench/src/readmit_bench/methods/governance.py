@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from readmit.inference import Settings
-from readmit.inference.settings import Budgets
+from readmit.inference.settings import RequestBudgets
 from readmit.models.fence import MAX_CHARS
 from readmit.models.stages import answer, plan, scan
 from readmit.records.policy import Policy
@@ -101,7 +101,7 @@ class Tuning:
 
     plan_tokens: int = plan.MAX_TOKENS
     plan_chars: int = MAX_CHARS
-    budgets: Budgets = field(default_factory=Budgets)
+    budgets: RequestBudgets = field(default_factory=RequestBudgets)
     scan_targets: int = 1
     scan_observations: int = scan.PER_CALL
     contest_tokens: int = answer.MAX_TOKENS

@@ -42,7 +42,7 @@ import msgspec
 
 from readmit.inference.disputes import Asked
 from readmit.models.stages.answer import Question
-from readmit.models.stages.plan import Plan, Task, plan
+from readmit.models.stages.plan import Plan, Task, plan_tasks
 from readmit.rules.cover.coverage import report, sufficient
 from readmit_bench.actor_answers import Staged, choices_in
 from readmit_bench.episodes import View, Withdrawn
@@ -232,7 +232,7 @@ class Governed:
             return checkpoint.plans
         tasks = [Task(text=task) for task in checkpoint.tasks]
         tuning = self._tuning
-        made = plan(self._models.extractor, tasks, max_tokens=tuning.plan_tokens, max_chars=tuning.plan_chars)
+        made = plan_tasks(self._models.extractor, tasks, max_tokens=tuning.plan_tokens, max_chars=tuning.plan_chars)
         return [one if isinstance(one, Plan) else None for one in made]
 
     def _needed(

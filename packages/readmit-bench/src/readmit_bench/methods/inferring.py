@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.inference import Inference, Prepared
-from readmit.inference.baseline import said
+from readmit.inference.baseline import observation_text
 from readmit.inference.derive import keep_facts, keep_premises, maker
 from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.records.acts.event import Suspect
 from readmit.records.canonical import decode
 from readmit.records.verdicts import Pair, Ruling, Verdict, quoted, ruling
+from readmit.workspace.workspace import desk_of
 from readmit_bench.episodes import Finding
 from readmit_bench.methods.readmit_lexical import reading_of
 from readmit_bench.methods.state import OBSERVED, Statement, item_of, session_of
@@ -77,12 +78,12 @@ def look(
     """Look for implicit changes as the product does. Verdicts and suspicions are on the log afterwards."""
     inference_on(workspace, models, settings).prepare(agent, purpose=purpose)
     # A preparation that drafted something starts over, so there may be several accounts.
-    rows = (row.body for row in workspace.log.audit.rows() if row.kind == "inference")
+    rows = (row.body for row in desk_of(workspace).log.audit.rows() if row.kind == "inference")
     prepared = (decode(body, Prepared, what="audit row") for body in rows)
     proposed = {one.pair: one.signals for account in prepared for one in account.proposed}
     marks: dict[Pair, Verdict | Suspect] = {}
     items = dict.fromkeys(pair.item for pair in proposed)
-    for event in workspace.log.about(items, until=workspace.log.head):
+    for event in desk_of(workspace).log.about(items, until=desk_of(workspace).log.head):
         match event.payload:
             case Verdict(pair=pair) as verdict:
                 marks[pair] = verdict
@@ -102,12 +103,15 @@ def keep_extracted(
     workspace: Workspace, checkpoint: Checkpoint, digests: Mapping[str, str], statements: Sequence[Statement], by: str
 ) -> None:
     """Keep what the shared extraction wrote beside its rows, as the product keeps its own."""
-    derived, name = workspace.log.derived, maker(by, EXTRACT)
-    premises = {workspace.log.item(one.id).text: one.row.premises for one in statements if one.row.premises}
+    derived, name = desk_of(workspace).log.derived, maker(by, EXTRACT)
+    premises = {desk_of(workspace).log.item(one.id).text: one.row.premises for one in statements if one.row.premises}
     keep_premises(derived, name, premises)
     if checkpoint.observations:
         stated = facts_of(checkpoint)
-        facts = {said(workspace.log.evidence(digest)): stated.get(one, ()) for one, digest in digests.items()}
+        facts = {
+            observation_text(desk_of(workspace).log.evidence(digest)): stated.get(one, ())
+            for one, digest in digests.items()
+        }
         keep_facts(derived, name, facts)
 
 
@@ -156,7 +160,7 @@ def drafted_by_the_product(
     held = [*(row for row in checkpoint.rows if row.turn is not None), *checkpoint.heard]
     found: list[Statement] = []
     for name in sorted({*outcome.standing, *outcome.reasons}.difference(known)):
-        item = workspace.log.item(name)
+        item = desk_of(workspace).log.item(name)
         own = {sessions[receipt.evidence] for receipt in item.receipts if receipt.evidence in sessions}
         holding = (row for row in held if session_of(row) in own and quoted(item.text, row.text))
         found += [Statement(name, row, item.text) for row in holding][:1]

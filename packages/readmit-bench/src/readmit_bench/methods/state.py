@@ -25,7 +25,7 @@ from readmit.records.items import Drafted
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason, State
 from readmit.text.carried import worded
-from readmit.workspace.workspace import Workspace
+from readmit.workspace.workspace import Workspace, as_readmit, desk_of
 from readmit_bench.evaluation.verifying import moment_of
 
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ def record(
     """One statement as an item. What an extractor took down is recorded as the product does it: in whole sentences."""
     text, drafted = statement.text, None
     if extractor is not None and statement.row.turn is not None:
-        said = workspace.log.evidence(evidence).payload
+        said = desk_of(workspace).log.evidence(evidence).payload
         assert isinstance(said, Evidence)  # noqa: S101 - a receipt names an observation
         text, quote = worded(text, text, said.text) or (text, text[:LONGEST_QUOTE])
         drafted = Drafted(model=extractor, quote=quote)
@@ -294,7 +294,7 @@ def record(
         text,
         sources=[evidence],
         # The author of a statement is the observer of its session.
-        by=workspace.log.evidence(evidence).by,
+        by=desk_of(workspace).log.evidence(evidence).by,
         id=statement.id,
         slot=None if statement.slot is None else _name(statement.slot),
         supports=statement.supports,
@@ -333,10 +333,12 @@ def _apply(workspace: Workspace, work: Work, clock: Clock, place: Mapping[str, i
 
 def link(workspace: Workspace, links: Mapping[str, Iterable[str]], linker: str | None) -> None:
     """Record which needs items are evidence for."""
-    writer = workspace.principal(OWNER) if linker is None else workspace.as_readmit()
+    writer = workspace.principal(OWNER) if linker is None else as_readmit(workspace)
     for item, needs in links.items():
         for need in needs:
-            writer.append(EventKind.LINK, Link(item=item, need=need, drafted=linker), id=digest((item, need)))
+            desk_of(writer).writer.write(
+                EventKind.LINK, Link(item=item, need=need, drafted=linker), id=digest((item, need))
+            )
 
 
 def contest_name(number: int) -> str:

@@ -12,8 +12,9 @@ import secrets
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from readmit.backends.open_backend import need
+from readmit.plugins import require_package
 from readmit.records.error_types import BackendError, ModelError
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -46,7 +47,7 @@ def lacking(store: Store) -> str:
     """What a store needs and does not have here; empty if it can be used."""
     try:
         if store in _PACKAGES:
-            need(*_PACKAGES[store])
+            require_package(*_PACKAGES[store], BackendError)
     except BackendError as error:
         return str(error)
     absent = [name for name in (URL, KEY) if store == "Memobase" and not os.environ.get(name)]
@@ -78,7 +79,9 @@ def opened(
     if store == "ScopedMem":
         from readmit.backends.scopedmem import ScopedMem
 
-        yield ScopedMem(workspace.log.memories, workspace.name, embedder=embedder, clock=workspace.now)
+        yield ScopedMem(
+            desk_of(workspace).log.memories, workspace.name, embedder=embedder, clock=desk_of(workspace).writer.clock
+        )
         return
     backend = _open(store, workspace, folder, _needed(embedder, store), model)
     try:
@@ -107,7 +110,7 @@ def _open(store: Store, workspace: Workspace, folder: Path, embedder: Embedder, 
         os.environ[URL],
         workspace.name,
         api_key=os.environ[KEY],
-        ledger=workspace.log.sources,
+        ledger=desk_of(workspace).log.sources,
         embedder=embedder,
         # A server outlives the run, and no other run may see these records.
         name=f"bench-{secrets.token_hex(8)}",

@@ -1,4 +1,4 @@
-"""Prepares raw observations for the log. Fields that many share are checked once."""
+"""New events: the one place that makes them ready for the log, observations by the thousand included."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from readmit.records.canonical import convert
 from readmit.records.error_types import RecordError
 from readmit.records.evidence import Evidence
 from readmit.writing.item_content import scope_of
+from readmit.writing.spelling import normal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from readmit.log.log import Log
     from readmit.records.acts.draft import Draft
+    from readmit.records.acts.kinds import DeclaredKind
     from readmit.records.base import Moment
     from readmit.records.probes import Probe
 
@@ -28,6 +31,32 @@ if TYPE_CHECKING:
 Source: TypeAlias = Literal["message", "tool_result", "document"]
 """What was observed."""
 _SOURCES = get_args(Source)
+
+
+def new_event(
+    kind: DeclaredKind,
+    payload: object,
+    *,
+    by: str,
+    at: datetime,
+    id: str | None = None,
+    given: bool = False,
+    about: tuple[str, ...] | None = None,
+) -> Draft:
+    """An event that is checked and encoded, with every name in one spelling. ``given``: the writer gave ``at``."""
+    made = draft(kind, payload, id=id, by=by, at=at, given=given, about=about)
+    if not made.body.isascii() and (plain := normal(made.payload)) != made.payload:
+        return draft(kind, plain, id=id, by=by, at=at, given=given, about=about)
+    return made
+
+
+def append_own(
+    log: Log, kind: DeclaredKind, payload: object, *, id: str, by: str, at: datetime, now: datetime | None = None
+) -> int:
+    """Append an event that readmit itself writes, without limits or rights to check. Returns its epoch."""
+    entry = draft(kind, payload, id=id, by=by, at=at, given=now is not None)
+    (epoch,) = log.append([entry], now=at if now is None else now)
+    return epoch
 
 
 class ObservationFields(TypedDict, total=False):
@@ -39,12 +68,6 @@ class ObservationFields(TypedDict, total=False):
     task: str | None
     roles: Sequence[str]
     principals: Sequence[str]
-
-
-class CapturedFields(ObservationFields, total=False):
-    """What an observation of a source may have, besides its text."""
-
-    id: str | None
 
 
 class ObservationEntry(ObservationFields):
@@ -135,13 +158,14 @@ class Observer:
         return entry
 
 
-def captured(workspace: str, text: str, probe: Probe, fields: CapturedFields, *, by: str, now: datetime) -> Draft:
-    """A text that was read from a source just now, with the way back to it, as an event."""
-    content = {"source": "document", **fields, "text": text, "by": by}
-    plain = _draft(workspace, content, now)
-    assert isinstance(plain.payload, Evidence)  # noqa: S101 - _draft makes it
+def captured(
+    workspace: str, text: str, probe: Probe, *, by: str, now: datetime, id: str | None, **fields: object
+) -> Draft:
+    """A text that was read from a place just now, with the probe that leads back to it, as an event."""
+    plain = _draft(workspace, {**fields, "text": text, "by": by, "id": id}, now)
+    assert isinstance(plain.payload, Evidence)  # noqa: S101 - of the kind
     evidence = msgspec.structs.replace(plain.payload, probe=probe)
-    return draft(EventKind.OBSERVE, evidence, id=fields.get("id"), by=plain.by, at=plain.at, given=plain.given)
+    return draft(EventKind.OBSERVE, evidence, id=id, by=plain.by, at=plain.at, given=plain.given)
 
 
 def _draft(workspace: str, given: object, now: datetime) -> Draft:

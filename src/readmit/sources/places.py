@@ -1,0 +1,127 @@
+"""Places that evidence can be read from, and looked at again: ``workspace.observe(probe=File("plan.md"))``.
+
+Each names one place, and captures its text with the probe that leads back to it. Before a return, and by a watch, the
+place is looked at again. ``lifetime`` is for how many seconds a look stays fresh; 0 for the policy's default.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from readmit.records.base import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from readmit.records.probes import Scalar
+    from readmit.sources.looker import Looker
+    from readmit.sources.prober import Captured
+
+
+class Place(Protocol):
+    """A place to read evidence from."""
+
+    def capture(self, looker: Looker) -> Captured:
+        """Its text now, and the probe that leads back to it."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file below the roots, some of its lines (``"10-20"``), or a Python symbol in it."""
+
+    path: str | Path
+    lines: str = ""
+    symbol: str = ""
+    lifetime: int = 0
+
+    def capture(self, looker: Looker) -> Captured:
+        return looker.capture_file(str(self.path), lines=self.lines, symbol=self.symbol, lifetime=self.lifetime)
+
+
+@dataclass(frozen=True)
+class Git:
+    """A file of a git repository, or a part of it, as ``ref`` has it."""
+
+    path: str
+    repository: str | Path = "."
+    ref: str = "HEAD"
+    lines: str = ""
+    symbol: str = ""
+    lifetime: int = 0
+
+    def capture(self, looker: Looker) -> Captured:
+        return looker.capture_git(
+            self.path,
+            repository=str(self.repository),
+            ref=self.ref,
+            lines=self.lines,
+            symbol=self.symbol,
+            lifetime=self.lifetime,
+        )
+
+
+@dataclass(frozen=True)
+class Http:
+    """The answer of a URL, a quote from it, or one value of a JSON document. ``looks.hosts`` must allow the host."""
+
+    url: str
+    quote: str = ""
+    pointer: str = ""
+    lifetime: int = 0
+
+    def capture(self, looker: Looker) -> Captured:
+        return looker.capture_http(self.url, quote=self.quote, pointer=self.pointer, lifetime=self.lifetime)
+
+
+@dataclass(frozen=True)
+class Sql:
+    """The rows of a query. ``database`` is a name that the prober knows."""
+
+    database: str
+    query: str
+    parameters: Sequence[Scalar] = ()
+    lifetime: int = 0
+
+    def capture(self, looker: Looker) -> Captured:
+        values = listed("parameters", self.parameters)
+        return looker.capture_sql(self.database, self.query, values, lifetime=self.lifetime)
+
+
+@dataclass(frozen=True)
+class Command:
+    """The output of a command. ``looks.commands`` must allow it."""
+
+    argv: Sequence[str]
+    lifetime: int = 0
+
+    def capture(self, looker: Looker) -> Captured:
+        return looker.capture_command(listed("argv", self.argv), lifetime=self.lifetime)
+
+
+@dataclass(frozen=True)
+class Call:
+    """The answer of a function that the prober knows under ``name``."""
+
+    name: str
+    arguments: Sequence[Scalar] = ()
+    lifetime: int = 0
+
+    def capture(self, looker: Looker) -> Captured:
+        return looker.capture_call(self.name, listed("arguments", self.arguments), lifetime=self.lifetime)
+
+
+@dataclass(frozen=True)
+class Mcp:
+    """A resource of an MCP server that the prober knows under a name."""
+
+    server: str
+    uri: str
+    lifetime: int = 0
+
+    def capture(self, looker: Looker) -> Captured:
+        return looker.capture_mcp(self.server, self.uri, lifetime=self.lifetime)
+
+
+PLACES = (File, Git, Http, Sql, Command, Call, Mcp)
