@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.settings import GEMINI, Settings, overridden
 from readmit_bench.studies import staffed, study_named
 

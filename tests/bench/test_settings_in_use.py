@@ -13,8 +13,7 @@ import pytest
 from tests.bench.answers_by_file import plain, sections
 from tests.bench.data import SMOKE
 
-from readmit.models.embedders import Lexical
-from readmit.models.protocols import Ask, Failure, Reply, Usage
+from readmit.models import Ask, Failure, Lexical, Reply, Usage
 from readmit_bench.active_agents import play
 from readmit_bench.episode_runs import Roles, attempt, method_named, scored
 from readmit_bench.episodes import Case

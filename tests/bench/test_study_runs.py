@@ -14,8 +14,8 @@ import msgspec
 import pytest
 from tests.bench.data import SMOKE, shared
 
+from readmit.errors import ModelError, RecordError
 from readmit.models import Lexical
-from readmit.records.error_types import ModelError, RecordError
 from readmit_bench import study_runs
 from readmit_bench.episodes import Case
 from readmit_bench.reports.pages import write_report

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import AsyncWorkspace, Workspace
+from readmit.errors import StoreError
 from readmit.log.engines import listener
 from readmit.log.reads import LogReads
 from readmit.presence.subscription import Lookout
-from readmit.records.error_types import StoreError
 from tests.conftest import ROOT
 from tests.postgres import Server
 

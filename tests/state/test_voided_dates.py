@@ -21,8 +21,8 @@ from readmit.records.acts.event import EventKind
 from readmit.state.load import requested
 from readmit.workspace.memory_handle import Memory
 from readmit.workspace.workspace import as_readmit
-from tests.audit.prov_order import violations
 from tests.cli.run import paste
+from tests.diagnosis.prov_order import violations
 from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from readmit.records.error_types import ConflictError, NotAllowedError, RateErro
 from readmit.records.policy import Policy
 from readmit.writing.limit_queue import MOST
 from tests.scene import Scene
-from tests.workspace.test_limits import ended, replace, team_of
+from tests.writing.test_limits import ended, replace, team_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

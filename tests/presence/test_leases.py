@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import AsyncWorkspace, Checkpoint, Trouble, Workspace
-from readmit.presence.lease import Sweeper
-from readmit.records.acts.event import EventKind
-from readmit.records.error_types import LeaseError, NotAllowedError, QuarantineError, RecordError
+from readmit import AsyncWorkspace, Checkpoint, Sweeper, Trouble, Workspace
+from readmit.errors import LeaseError, NotAllowedError, QuarantineError, RecordError
+from readmit.events import EventKind
 from readmit.records.policy import AUTHOR
 from tests.scene import HOUR, START, Clock, Scene
 

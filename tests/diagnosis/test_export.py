@@ -32,9 +32,9 @@ from readmit.records.error_types import UnknownError
 from readmit.scenario import document as scenario
 from readmit.scenario.play import played
 from readmit.trust.merkle import tree_hash
-from tests.audit.prov_order import violations
 from tests.board import Team
 from tests.conftest import examples
+from tests.diagnosis.prov_order import violations
 from tests.properties.test_life import Life
 from tests.scene import HOUR, Scene
 

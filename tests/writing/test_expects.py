@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Workspace
-from readmit.records.error_types import ConflictError, RecordError
+from readmit.errors import ConflictError, RecordError
 from tests.cli.run import run, said
 from tests.scene import HOUR, Scene
 

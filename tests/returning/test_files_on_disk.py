@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Reason, Workspace
-from readmit.records.acts.event import EventKind
+from readmit.errors import ProbeError
+from readmit.events import EventKind
 from readmit.records.acts.looks import Looked
 from readmit.records.canonical import digest, digest_of
-from readmit.records.error_types import ProbeError
 from readmit.records.evidence import Evidence
 from readmit.records.items import Scope
 from readmit.records.probes import FileProbe, Finding

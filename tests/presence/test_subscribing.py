@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import AsyncWorkspace, FallenItem, Workspace
-from readmit.records.error_types import RecordError
-from readmit.records.reasons import State
+from readmit import AsyncWorkspace, FallenItem, State, Workspace
+from readmit.errors import RecordError
 from tests.conftest import ROOT
 from tests.scene import HOUR, Scene
 

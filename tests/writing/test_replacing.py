@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from readmit.records.error_types import ConflictError
+from readmit.errors import ConflictError
 from tests.scene import Scene
 
 

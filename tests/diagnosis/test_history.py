@@ -6,7 +6,7 @@ import pytest
 
 from readmit import Reason, State
 from readmit.diagnosis import history
-from readmit.records.error_types import TamperedError, UnknownError
+from readmit.errors import TamperedError, UnknownError
 from tests.scene import HOUR, Scene
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from readmit import Workspace
 from readmit.diagnosis.verification.head_proofs import signed_head
 from readmit.diagnosis.verification.log_verifier import LogVerifier
-from readmit.records.error_types import SealError, StoreError, TamperedError
-from readmit.workspace.workspace import Workspace
+from readmit.errors import SealError, StoreError, TamperedError
 from tests.keys import keys_of
 
 if TYPE_CHECKING:
