@@ -54,7 +54,7 @@ def play(case: Case, model: Model) -> None:
         planned = inference.plan(case.question, by="A1", role="assistant", task="advice")
         returned = inference.come_back(agent)
         for one in returned.dispositions:
-            item = workspace.log.item(one.item)
+            item = workspace.admin.log.item(one.item)
             if one.item not in planned.obligations:
                 print(f"  {one.state:15} {item.text}")
                 for cause in one.causes:

@@ -12,7 +12,7 @@ from readmit.log.kept_events import KeptLists
 from readmit.records.canonical import canonical, digest_of
 from readmit.records.error_types import TamperedError
 from tests.scene import Scene
-from tests.workspace.test_polling import steps
+from tests.state.test_polling import steps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,12 +59,22 @@ def test_a_process_that_has_not_proven_the_altered_row_blocks(tmp_path: Path) ->
         assert fresh.agent("ann", role="planner", task="trip").come_back().reasons == (Reason.LOG_ALTERED,)
 
 
-@pytest.mark.parametrize("table", ["audience", "slot_item"])
-def test_a_new_row_that_is_hidden_blocks(table: str) -> None:
+@pytest.mark.parametrize(("table", "item"), [("audience", "g1"), ("slot_item", "@bob/g0")])
+def test_a_new_row_that_is_hidden_blocks(table: str, item: str) -> None:
+    scene = away()
+    # Of the first statement about the slot, the reader knows through the slot alone.
+    scene.fact("@bob/g0", slot="pool", principals=["cal"])
+    scene.fact("g1", slot="pool", sources=[scene.news()])
+    scene.sql(f"DELETE FROM {table} WHERE epoch = (SELECT epoch FROM name WHERE id = ?)", f"item:{item}")  # noqa: S608
+    assert scene.ann().come_back().reasons == (Reason.LOG_ALTERED,)
+
+
+def test_a_hidden_row_of_a_slot_whose_items_are_all_proven_otherwise_changes_nothing() -> None:
     scene = away()
     scene.fact("g1", slot="gate", sources=[scene.news()])
-    scene.sql(f"DELETE FROM {table} WHERE epoch = (SELECT epoch FROM name WHERE id = 'item:g1')")  # noqa: S608
-    assert scene.ann().come_back().reasons == (Reason.LOG_ALTERED,)
+    scene.sql("DELETE FROM slot_item")
+    assert scene.come_back().items == ("o", "h")
+    assert scene.reasons("g") == (Reason.SLOT_UPDATED,)
 
 
 def test_a_revocation_that_is_hidden_blocks() -> None:

@@ -323,7 +323,7 @@ def audited() -> Scene:
         "DELETE FROM audit WHERE pos = (SELECT max(pos) FROM audit)",
         "DELETE FROM audit WHERE pos = (SELECT min(pos) FROM audit)",
         "UPDATE audit SET body = CAST(replace(body, 'mandatory', 'covers') AS BLOB)",
-        "UPDATE audit SET item = 'other' WHERE item = 'h'",
+        "UPDATE audit SET item = 'other' WHERE kind = 'candidates'",
         "UPDATE audit SET return_id = 'other'",
         "UPDATE audit SET kind = 'refusal' WHERE kind = 'exposure'",
         "INSERT INTO audit SELECT pos + 1, return_id, kind, item, body FROM audit ORDER BY pos DESC LIMIT 1",
@@ -409,7 +409,7 @@ def test_without_its_keys_a_workspace_blocks_and_says_so(tmp_path: Path) -> None
     shutil.rmtree(keys_of(tmp_path / "team.db"))
     outcome = scene.come_back()
     assert (outcome.kind, outcome.reasons, outcome.view) == ("blocked", (Reason.SIGNER_FAILED,), None)
-    assert [row.kind for row in scene.team._desk.log.audit.rows()] == ["candidate", "candidate", "decision"]
+    assert [row.kind for row in scene.team._desk.log.audit.rows()] == ["candidates", "decision"]
     with pytest.raises(ExposureError, match="signer_failed"):
         outcome.expose()
     # A new process does not quietly make new keys either; rotation is an explicit decision.
@@ -442,7 +442,7 @@ def test_a_signer_that_fails_in_any_way_blocks(error: Exception) -> None:
     scene.team._desk.keys.signer = lambda: Down(error)  # type: ignore[method-assign]
     outcome = scene.away()
     assert (outcome.kind, outcome.reasons) == ("blocked", (Reason.SIGNER_FAILED,))
-    assert [row.kind for row in scene.team._desk.log.audit.rows()] == ["candidate", "candidate", "decision"]
+    assert [row.kind for row in scene.team._desk.log.audit.rows()] == ["candidates", "decision"]
 
 
 def test_a_return_that_could_not_be_signed_has_every_item_and_its_reason_on_record() -> None:

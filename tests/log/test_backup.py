@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit import AsyncWorkspace, Workspace
+from readmit import AsyncWorkspace, Reason, Workspace
 from readmit.diagnosis.verification.restore import restore
-from readmit.records.error_types import ExposureError, StoreError, TamperedError
-from readmit.records.reasons import Reason
+from readmit.errors import ExposureError, StoreError, TamperedError
 from tests.crash.team import prepare, usable, verify
 from tests.keys import id_of, keys_of
 
@@ -279,7 +278,7 @@ def test_what_was_handed_over_after_the_backup_stays_refused_until_the_loss_is_a
     assert done.lacking[0].handed_over == done.lacking[0].epoch + 1
     with Workspace.open(file) as team:
         secret, identity = first.secret, first.request.identity
-        with pytest.raises(ExposureError, match=r"an older copy was put back.*readmit restore") as refused:
+        with pytest.raises(ExposureError, match=r"an older copy was put back.*readmit admin restore") as refused:
             team._desk.expose(first.id, identity, secret)
         assert refused.value.reasons == (Reason.EPOCH_AHEAD,)
     restore(saved, str(file), replace=True, accept_loss=True)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
+from readmit.errors import StoreError
 from readmit.log.engines.sqlite_files import OpenFiles
 from readmit.log.location import names
-from readmit.records.error_types import StoreError
 from tests.crash.team import prepare, verify
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def test_a_damaged_file_is_reported_in_our_words(file: Path) -> None:
     with file.open("r+b") as raw:
         raw.seek(8_192)
         raw.write(os.urandom(file.stat().st_size - 8_192))
-    with pytest.raises(StoreError, match=r"is damaged .*readmit restore|malformed|not a database"):
+    with pytest.raises(StoreError, match=r"is damaged .*readmit admin restore|malformed|not a database"):
         verify(file)
 
 

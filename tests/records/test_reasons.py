@@ -338,7 +338,7 @@ def _() -> tuple[Reason, ...]:
 def _() -> tuple[Reason, ...]:
     # A return from a store whose evidence was altered is refused as a whole. The rule is for other inputs.
     item = Fact(id="i", text="t", by="bob", scope=Scope(workspace="w"), receipts=(Receipt(evidence="a" * 64),))
-    altered = {"a" * 64: Sighting(1, "bob", False, b"{}", START)}
+    altered = {"a" * 64: Sighting(1, "bob", False, b"{}", START.isoformat())}
     state = WorkState(1, {"i": Held(item, digest(item), 1)})
     found = flaws(replace(snapshot([]), evidence=altered, state=state), Policy())
     return tuple(cause.reason for cause in found["i"])

@@ -74,21 +74,12 @@ def team(verb: str, fields: type | None = None, **given: Any) -> Call:
     return Call(lambda made: made.team, verb, lambda _: given, fields)
 
 
-def past(verb: str, **given: Any) -> Call:
-    return Call(lambda made: made.team, verb, lambda made: {"return_id": made.decision.id, **given})
+def admin(verb: str, **given: Any) -> Call:
+    return Call(lambda made: made.team.admin, verb, lambda _: given)
 
 
 def handed(verb: str, **given: Any) -> Call:
-    return Call(
-        lambda made: made.team,
-        verb,
-        lambda made: {
-            "return_id": made.decision.id,
-            "identity": made.returned.identity,
-            "secret": made.decision.secret,
-            **given,
-        },
-    )
+    return Call(lambda made: made.decision, verb, lambda _: given)
 
 
 CALLS = [
@@ -103,23 +94,16 @@ CALLS = [
     team("settle", obligation="o", by="bob", reason="r", id="n", at=MOMENT),
     team("dispute", items=["a"], by="bob", reason="r", id="n", at=MOMENT),
     team("resolve", dispute="q", keep=["b"], by="bob", reason="r", id="n", at=MOMENT),
-    Call(lambda made: made.team, "suspect", lambda made: {"item": "a", "evidence": made.source, "by": "bob",
-         "signal": "s", "id": "n", "at": MOMENT}),
-    Call(lambda made: made.team, "judge", lambda made: {"verdict": made.verdict, "by": "bob", "id": "n", "at": MOMENT}),
+    Call(lambda made: made.team, "judge", lambda made: {"found": made.verdict, "by": "bob", "id": "n", "at": MOMENT}),
     team("link", item="b", need="d", by="bob", withdrawn=False, id="n", at=MOMENT),
     team("confirm", item="x1", by="bob", id="n", at=MOMENT),
-    Call(lambda made: made.team.as_owner(), "govern", lambda _: {"policy": Policy(), "by": "owner", "id": "n",
+    Call(lambda made: made.team.as_owner().admin, "govern", lambda _: {"policy": Policy(), "by": "owner", "id": "n",
                                                                  "at": MOMENT}),
-    team("overrule", target="gone", grant="restore", by="boss", reason="r", expires=timedelta(1), id="n", at=MOMENT),
+    admin("overrule", target="gone", grant="restore", by="boss", reason="r", expires=timedelta(1), id="n", at=MOMENT),
     team("agent", principal="p", role="r", task="t"),
-    past("explain", item="a"),
-    past("replay"),
-    past("decision"),
-    past("dispositions"),
-    past("drafts"),
-    past("lacking"),
+    Call(lambda made: made.team, "returned", lambda made: {"return_id": made.decision.id}),
+    Call(lambda made: made.returned, "delivery", lambda made: {"return_id": made.decision.id, "secret": "s"}),
     handed("expose", within_batch=True),
-    handed("acknowledge"),
     Call(lambda made: made.ann, "depart", lambda _: {"id": "n", "epoch": 1}),
     Call(lambda made: made.away, "come_back", lambda _: {"purpose": "p", "checkpoint": "left", "id": "n"}),
     Call(lambda made: made.ann, "remember", lambda _: {"text": "x", "bound_to": "a", "id": "n"}),

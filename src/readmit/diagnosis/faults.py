@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from readmit.diagnosis.trial import Trial
 
-ROTATE = Remedy("workspace.as_owner().keys.rotate(now=workspace.now(), lost=True)", "readmit keys rotate --lost")
+ROTATE = Remedy("workspace.as_owner().admin.keys.rotate(lost=True)", "readmit keys rotate --lost")
 _VERIFY = Remedy("audit(workspace.log)", "readmit audit verify")
 
 

@@ -71,7 +71,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
 
     def observations(self) -> tuple[Observation, ...]:
         sightings = {
-            digest: Sighting(event.epoch, event.by, intact=True, body=b"", said=event.said)
+            digest: Sighting(event.epoch, event.by, intact=True, body=b"", moment=event.said.isoformat())
             for digest, event in self.observed.items()
         }
         return observations_of(sightings, self.known.values())

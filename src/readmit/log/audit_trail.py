@@ -1,4 +1,4 @@
-"""The audit trail: one row per candidate and per decision, never changed.
+"""The audit trail: rows of candidates, decisions and deliveries, never changed.
 
 The commit that adds rows covers them (``readmit.log.tree.commits``), so none can be altered, removed or added later.
 """

@@ -10,7 +10,6 @@ import msgspec
 
 from readmit.log.engines.sql import chunks
 from readmit.log.engines.sqlite_schema import SHIFT
-from readmit.log.log_end import written
 from readmit.log.tree.running_digest import ZERO, check_digest
 from readmit.log.tree.state_map import key_of
 from readmit.records.acts.event import Event
@@ -103,12 +102,9 @@ class EventRows:
         base, sha = self.base, hashlib.sha256
         try:
             return {
-                digest: Sighting(
-                    pos - base, by, sha(body).hexdigest() == digest, body,
-                    datetime.fromisoformat(said_at(at, learnt, given)),
-                )
+                digest: Sighting(pos - base, by, sha(body).hexdigest() == digest, body, said_at(at, learnt, given))
                 for pos, by, at, learnt, given, body, digest in rows
-            }  # fmt: skip
+            }
         except (ValueError, TypeError) as error:
             raise TamperedError(f"evidence of {self.workspace!r} cannot be read: it was altered ({error})") from None
 
@@ -120,28 +116,42 @@ class EventRows:
             found |= self.sightings(self.sql.execute(query, (self.base, self.ws, *part)))
         return found
 
-    def leaf(self, row: Sequence[Any], event: Event, evidence: Mapping[str, Sighting]) -> bytes:
-        """The leaf of an event, given the evidence that its item is bound to."""
-        return leaf_hash(self.data(row, event, evidence))
+    def leaf(
+        self,
+        row: Sequence[Any],
+        event: Event,
+        evidence: Mapping[str, Sighting],
+        covered: dict[str, Sighting] | None = None,
+    ) -> bytes:
+        """The leaf of an event. ``evidence`` is what its item may be bound to; ``covered`` gets what it is bound to."""
+        return leaf_hash(self.data(row, event, evidence, covered))
 
-    def data(self, row: Sequence[Any], event: Event, evidence: Mapping[str, Sighting]) -> bytes:
+    def data(
+        self,
+        row: Sequence[Any],
+        event: Event,
+        evidence: Mapping[str, Sighting],
+        covered: dict[str, Sighting] | None = None,
+    ) -> bytes:
         """Content of an event's leaf."""
         pos, name, kind, by, at, learnt, _, digest, signature, given = row
-        epoch, item = event.epoch, event.payload
         bound: Sequence[Bound] = ()
-        if isinstance(item, Item) and (receipts := item.receipts):
+        if isinstance(event.payload, Item) and (receipts := event.payload.receipts):
             bound = []
             for named in {one.evidence for one in receipts} if len(receipts) > 1 else (receipts[0].evidence,):
                 one = evidence.get(named)
                 if one is None:
                     continue
-                if not one.intact and one.signed:
+                if not one.intact:
                     # Left out as unproven, the item could no longer replace what it replaced.
                     raise TamperedError(f"the evidence of {name!r} does not match its digest: it was altered")
                 # Evidence that was observed after the item was recorded is not bound to it.
-                if one.epoch < epoch:
-                    bound.append((one.epoch, one.by, written(one.said)))
-            bound.sort()
+                if one.epoch < event.epoch:
+                    bound.append((one.epoch, one.by, one.moment))
+                    if covered is not None:
+                        covered[named] = one
+            if len(bound) > 1:
+                bound.sort()
         return event_data(pos - self.base, name, kind, by, at, given, learnt, digest, signature, bound)
 
     def load(self, epochs: Iterable[int]) -> list[Event]:

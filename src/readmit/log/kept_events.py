@@ -100,13 +100,14 @@ class KeptLists:
         found = rows.sql.execute(_EVENTS, (*where, rows.base)).fetchall()
         if not found:
             return made
-        events = [rows.event(one) for one in found]
         evidence = rows.sightings(rows.sql.execute(_BEHIND, (rows.base, rows.ws, *where)))
-        leaves = {event.epoch: rows.leaf(one, event, evidence) for one, event in zip(found, events, strict=True)}
-        made.value = running(leaves.values(), made.value)
-        made.events.update((event.epoch, event) for event in events)
-        made.leaves |= leaves
-        made.evidence |= bound_to(events, evidence)
+        leaves: list[bytes] = []
+        for one in found:
+            event = rows.event(one)
+            leaf = rows.leaf(one, event, evidence, made.evidence)
+            made.events[event.epoch], made.leaves[event.epoch] = event, leaf
+            leaves.append(leaf)
+        made.value = running(leaves, made.value)
         texts = sum(len(one[6]) for one in found) + sum(len(one.body) for one in evidence.values())
         made.size += texts + _EVENT_BYTES * len(found)
         return made

@@ -26,7 +26,12 @@ class Evidence(Record, kw_only=True, gc=False):
     @property
     def writer(self) -> str:
         """Who answers for it."""
-        return self.named_by if self.named_by is not None and self.by == AUTHOR else self.by
+        return writer_of(self.by, self.named_by)
+
+
+def writer_of(by: str, named_by: str | None) -> str:
+    """Who answers for evidence: whoever named the place, if readmit looked there again by itself."""
+    return named_by if named_by is not None and by == AUTHOR else by
 
 
 class Experience(Record, kw_only=True):

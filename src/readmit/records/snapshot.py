@@ -32,10 +32,18 @@ class Sighting(msgspec.Struct, frozen=True, gc=False):
     by: str
     intact: bool
     body: bytes
-    said: datetime
-    """When it counts from: its date if one was given, but never later than the log learnt it; else that moment."""
+    moment: str
+    """When it counts from, as it is stored: see ``said``."""
     signed: bool = True
     """Whether it has the signature that was required; without it, ``intact`` is false too."""
+
+    @property
+    def said(self) -> datetime:
+        """When it counts from: its date if one was given, but never later than the log learnt it; else that moment.
+
+        Read on demand: most items have no rival.
+        """
+        return datetime.fromisoformat(self.moment)
 
     @property
     def text(self) -> str:

@@ -205,7 +205,8 @@ def run(desk: Desk, sources: Sequence[DueSource]) -> WrittenLooks | None:
         texts += [] if text is None else [text]
     if not unchanged and not found:
         return None
-    return _written(desk.log, Looked(unchanged=tuple(unchanged), found=tuple(found)), texts, at)
+    # Sorted, as the index is: each event then touches few of its pages, and few nodes of the map.
+    return _written(desk.log, Looked(unchanged=tuple(sorted(unchanged)), found=tuple(found)), texts, at)
 
 
 def _written(log: Log, looked: Looked, texts: Sequence[Draft], at: datetime) -> WrittenLooks:

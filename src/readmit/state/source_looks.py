@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.looks import Looked, LookResult
 from readmit.records.error_types import TamperedError
-from readmit.records.evidence import Evidence
-from readmit.records.probes import Finding, place_of
+from readmit.records.evidence import writer_of
+from readmit.records.probes import Finding, Probe, place_of
 from readmit.records.snapshot import Source
 
 if TYPE_CHECKING:
@@ -25,7 +25,17 @@ if TYPE_CHECKING:
 # In canonical bytes a quote within a text is escaped, so this is the field.
 _PROBED = b',"probe":{'
 LONGEST_SHOWN = 200
-_decode = msgspec.json.Decoder(Evidence).decode
+
+
+class _Probed(msgspec.Struct, gc=False):
+    """What is needed of evidence with a probe, read without the rest of it."""
+
+    probe: Probe
+    by: str
+    named_by: str | None = None
+
+
+_decode = msgspec.json.Decoder(_Probed).decode
 
 
 def add_sources(log: Log, evidence: dict[str, Sighting], *, until: int) -> dict[str, Source]:
@@ -37,8 +47,8 @@ def add_sources(log: Log, evidence: dict[str, Sighting], *, until: int) -> dict[
     fresh: Iterable[str] = list(evidence)
     while probed := {name: _decode(evidence[name].body) for name in fresh if _PROBED in evidence[name].body}:
         for name, one in probed.items():
-            if one.writer != evidence[name].by:
-                evidence[name] = replace(evidence[name], by=one.writer)
+            if (writer := writer_of(one.by, one.named_by)) != evidence[name].by:
+                evidence[name] = replace(evidence[name], by=writer)
         sources |= _sources(log, probed, evidence, until)
         fresh = {sources[name].now for name in probed} - evidence.keys() - {""}
         for name in fresh:
@@ -84,13 +94,12 @@ def _shortened(text: str) -> str:
 
 
 def _sources(
-    log: Log, probed: Mapping[str, Evidence], evidence: Mapping[str, Sighting], until: int
+    log: Log, probed: Mapping[str, _Probed], evidence: Mapping[str, Sighting], until: int
 ) -> dict[str, Source]:
     looks = log.latest_of(EventKind.LOOK, probed, until=until)
     results = {event.epoch: _results(event) for event in {one.epoch: one for one in looks.values()}.values()}
     found: dict[str, Source] = {}
     for name, one in probed.items():
-        assert one.probe is not None  # noqa: S101 - its bytes say so
         if name not in looks:
             found[name] = Source(one.probe, evidence[name].said, evidence[name].epoch)
             continue

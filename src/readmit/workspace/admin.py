@@ -21,8 +21,10 @@ from readmit.writing.passed_plans import notices
 from readmit.writing.writer_enrolment import Writers
 
 if TYPE_CHECKING:
+    from readmit.log.log import Log
     from readmit.presence.lease import Sweep
     from readmit.records.acts.event import Event
+    from readmit.records.acts.kinds import DeclaredKind
     from readmit.returning.desk import Desk
     from readmit.writing.passed_plans import Notice
     from readmit.writing.workspace_keys import Keys
@@ -40,6 +42,11 @@ class Admin:
     def policy(self) -> Policy:
         """The policy in force."""
         return self._writer.policy()
+
+    @property
+    def log(self) -> Log:
+        """The log itself, for adapters of memory stores and for tools that read it."""
+        return self._desk.log
 
     @property
     def keys(self) -> Keys:
@@ -139,6 +146,18 @@ class Admin:
             raise RecordError(f"expires: {expires} from now is beyond the year 9999; give less") from None
         payload = Overrule(target=require_id("target", target), grant=grant, reason=reason, expires=end)
         return self._writer.write(EventKind.OVERRULE, payload, by=by, id=id, at=at, moment=moment)
+
+    def write(
+        self,
+        kind: DeclaredKind,
+        payload: object,
+        *,
+        by: str | None = None,
+        id: str | None = None,
+        at: Moment | None = None,
+    ) -> int:
+        """Write an event of a kind that another package declares (``readmit.events.declare``). Returns its epoch."""
+        return self._writer.write(kind, payload, by=by, id=id, at=at)
 
     def _said(self, id: str | None, by: str | None) -> datetime | None:
         """The moment of the overruling that has this id already, if there is one."""

@@ -72,14 +72,14 @@ def _at_once(member):
 
 AT_ONCE = {
     Workspace: {"name", "admin", "agent", "principal", "as_owner"},
-    Admin: {"keys", "writers"},
+    Admin: {"log", "keys", "writers"},
     Agent: {"delivery"},
     PresentAgent: {"token"},
     Delivery: set(),
     Return: set(),
 }
 """The members of each handle that read no store."""
-LEFT_OUT = {"keys", "writers", "sweeper", "touch"}
+LEFT_OUT = {"log", "keys", "writers", "sweeper", "touch"}
 """Members whose results are handles without an async twin: reach them with ``run``."""
 
 

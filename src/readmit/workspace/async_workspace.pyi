@@ -16,6 +16,7 @@ from readmit.records.acts.event import (
     Checkpoint,
     Event,
 )
+from readmit.records.acts.kinds import DeclaredKind
 from readmit.records.acts.looks import Looked
 from readmit.records.base import (
     Moment,
@@ -285,6 +286,15 @@ class AsyncAdmin(OnThread[Admin]):
         by: str | None = None,
         reason: str,
         expires: Moment | timedelta,
+        id: str | None = None,
+        at: Moment | None = None,
+    ) -> int: ...
+    async def write(
+        self,
+        kind: DeclaredKind,
+        payload: object,
+        *,
+        by: str | None = None,
         id: str | None = None,
         at: Moment | None = None,
     ) -> int: ...

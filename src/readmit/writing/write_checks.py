@@ -296,7 +296,7 @@ def _check_name(draft: Draft, author: str) -> None:
 def _check_probe(evidence: Evidence) -> None:
     """The text that was hashed is the text that is kept, and only a look by readmit reads for somebody else."""
     if evidence.probe is not None and evidence.probe.digest != digest_of(evidence.text.encode()):
-        raise RecordError("probe: its digest is not that of the text; observe the source with observe_file or its like")
+        raise RecordError("probe: its digest is not that of the text; observe the source with observe(probe=…)")
     if evidence.named_by is not None:
         raise NotAllowedError("named_by: only a look by readmit itself reads a source for somebody else; leave it out")
 

@@ -19,9 +19,9 @@ from tests.scene import START
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
 EVIDENCE = {
-    A: Sighting(1, "bob", True, b"{}", START),
-    B: Sighting(2, "eve", True, b"{}", START),
-    C: Sighting(3, "bob", False, b"{}", START),
+    A: Sighting(1, "bob", True, b"{}", START.isoformat()),
+    B: Sighting(2, "eve", True, b"{}", START.isoformat()),
+    C: Sighting(3, "bob", False, b"{}", START.isoformat()),
 }
 
 

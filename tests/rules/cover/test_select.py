@@ -49,7 +49,7 @@ def chosen(
 
 
 def _sighting(item: Item, hour: int) -> tuple[str, Sighting]:
-    return digest(item), Sighting(20 - hour, "bob", True, b"{}", START + timedelta(hours=hour))
+    return digest(item), Sighting(20 - hour, "bob", True, b"{}", (START + timedelta(hours=hour)).isoformat())
 
 
 def _sourced(item: Item) -> Item:

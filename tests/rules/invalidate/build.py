@@ -69,7 +69,7 @@ class Board:
         known = hour(at if learnt is None else learnt)
         evidence = Evidence(text=f"{text} {self.epoch}", by=by, at=hour(at), scope=Scope(workspace="w"))
         name = digest(evidence)
-        self.evidence[name] = Sighting(self.epoch, by, True, canonical(evidence), min(hour(at), known))
+        self.evidence[name] = Sighting(self.epoch, by, True, canonical(evidence), min(hour(at), known).isoformat())
         return name
 
     def fact(self, id: str, *sources: str, at: float = 0, hidden: bool = False, **fields: Any) -> str:

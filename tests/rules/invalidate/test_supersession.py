@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def counting(board: Board) -> list[str]:
     return [
         f"{one.target}>{one.successor}"
-        for one in named(board.held.values(), SameStatements(board.held.values()), board.now)
+        for one in named(board.held.values(), board.held, SameStatements(board.held.values()), board.now)
     ]
 
 

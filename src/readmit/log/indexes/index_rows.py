@@ -275,9 +275,9 @@ class Indexes:
     def _milestones(self, kind: DeclaredKind, payload: object, epoch: int, leaf: bytes) -> None:
         if isinstance(payload, KeyChange):
             self._commits.hand_over(payload)
-        keys = list(kind.belongs(payload))
+        name, keys = str(kind), list(kind.belongs(payload))
         # Together: a look has thousands.
-        self._commits.extend_each([key_of("milestone", str(kind), key) for key in keys], leaf)
+        self._commits.extend_each([key_of("milestone", name, key) for key in keys], leaf)
         self._sql.executemany(
-            "INSERT INTO milestone VALUES (?, ?, ?, ?)", [(self._ws, str(kind), key, epoch) for key in keys]
+            "INSERT INTO milestone VALUES (?, ?, ?, ?)", [(self._ws, name, key, epoch) for key in keys]
         )

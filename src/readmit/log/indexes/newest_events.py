@@ -42,7 +42,7 @@ def newest_for(rows: EventRows, audience: Row, *, until: int, most: int) -> list
 
 def latest_of(rows: EventRows, kind: DeclaredKind, keys: Iterable[str], until: int) -> dict[str, Event]:
     """The last event of a kind up to an epoch, for each key that has one."""
-    wanted, what = list(dict.fromkeys(keys)), f"{kind} events"
+    wanted, what = sorted(set(keys)), f"{kind} events"
     newest = dict(_found(rows, _MAX, kind, wanted))
     later = {key for key, epoch in newest.items() if epoch > until}
     lists: dict[str, list[int]] = {}
@@ -50,9 +50,12 @@ def latest_of(rows: EventRows, kind: DeclaredKind, keys: Iterable[str], until: i
         lists.setdefault(key, []).append(epoch)
     epochs = {epoch for key, epoch in newest.items() if key not in later}
     events = {event.epoch: event for event in rows.load(epochs.union(*lists.values()))}
-    named = {key: key_of("milestone", str(kind), key) for key in wanted}
+    within = str(kind)
+    named = {key: key_of("milestone", within, key) for key in wanted}
     values = rows.commits.values(named.values())
     chosen: dict[str, int] = {}
+    # Keys that always had the same events, as sources that are looked at together, have the same digest.
+    proven: set[tuple[bytes, int]] = set()
     for key in wanted:
         value = values.get(named[key], b"")
         if key in later:
@@ -61,9 +64,12 @@ def latest_of(rows: EventRows, kind: DeclaredKind, keys: Iterable[str], until: i
             if before:
                 chosen[key] = before[-1]
         else:
-            check_last(value, rows.known.get(newest.get(key, -1)), what=what)
+            last = newest.get(key, -1)
+            if (value, last) not in proven:
+                check_last(value, rows.known.get(last), what=what)
+                proven.add((value, last))
             if key in newest:
-                chosen[key] = newest[key]
+                chosen[key] = last
     return {key: events[epoch] for key, epoch in chosen.items()}
 
 

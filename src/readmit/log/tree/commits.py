@@ -215,9 +215,10 @@ class Commits:
     def extend_each(self, keys: Sequence[str], leaf: bytes) -> None:
         """Add an event to the running digests of some keys."""
         values = self.values(keys)
+        # Keys that always had the same events have the same digest.
+        longer = {value: continued(value, leaf) for value in {b"", *values.values()}}
         for key in keys:
-            values[key] = continued(values.get(key, b""), leaf)
-            self._changes.set(key, values[key])
+            self._changes.set(key, longer[values.get(key, b"")])
 
     def extend_all(self, key: str, leaves: Iterable[bytes]) -> None:
         """Add events to the running digest of a key."""

@@ -26,7 +26,7 @@ def _held_without(voids: Voids, held: Held) -> Held:
 
 def evidence_without(voids: Voids, evidence: Mapping[str, Sighting]) -> dict[str, Sighting]:
     """Observations with the moments that count."""
-    return {name: replace(one, said=voids.moment(one.epoch, one.said)) for name, one in evidence.items()}
+    return {name: replace(one, moment=voids.moment(one.epoch, one.said).isoformat()) for name, one in evidence.items()}
 
 
 def sources_without(voids: Voids, sources: Mapping[str, Source]) -> dict[str, Source]:

@@ -34,21 +34,22 @@ def dispositions(
         chosen |= dict.fromkeys(selection.fill, Reason.FILLS)
         chosen |= dict.fromkeys(selection.mandatory, Reason.MANDATORY)
     is_plain = not (findings.overruled or findings.recovered or findings.unseen)
+    # Most candidates share a reason, and so its tuple.
+    alone = {reason: (reason.state or State.NOT_NEEDED, (reason,)) for reason in Reason}
+    rejections = gated.rejected
     for name, held in snapshot.state.held.items():
-        rejected = gated.rejected.get(name)
-        if rejected is not None:
-            yield rejected
+        if name in rejections:
+            yield rejections[name]
             continue
-        reason = chosen.get(name) or left_out(held.item)
-        state = reason.state or State.NOT_NEEDED
+        state, reasons = alone[chosen.get(name) or left_out(held.item)]
         if is_plain:
-            yield Disposition(item=name, digest=held.digest, state=state, reasons=(reason,))
+            yield Disposition(item=name, digest=held.digest, state=state, reasons=reasons)
             continue
         yield Disposition(
             item=name,
             digest=held.digest,
             state=state,
-            reasons=(reason,),
+            reasons=reasons,
             overruled=findings.overruled.get(name, ()),
             recovered=findings.recovered.get(name, ()),
             unseen=findings.unseen.get(name, ()),

@@ -39,16 +39,20 @@ def greedy(
     """
     vital = critical(obligations)
     weight = {dependency: 2 if dependency in vital else 1 for dependency in required(obligations) - met}
-    heap: list[tuple[int, int, str, int, frozenset[str]]] = []
     supply = Supply(frozenset(weight))
-    worths: dict[frozenset[str], int] = {}
+    # Of items that cover the same, only the first of the cheapest: if it is chosen, the others add nothing, and if it
+    # does not fit, neither do they.
+    cheapest: dict[frozenset[str], tuple[int, str, int]] = {}
     for index, item in enumerate(evidence):
         relevant = supply.of(item)
-        if relevant and (price := cost(item)) <= room.chars:
-            worth = worths.get(relevant)
-            if worth is None:
-                worth = worths[relevant] = sum(map(weight.__getitem__, relevant)) << _SCALE
-            heap.append((-(worth // price), price, item.id, index, relevant))
+        if relevant:
+            price, known = cost(item), cheapest.get(relevant)
+            if known is None or (price, item.id) < known:
+                cheapest[relevant] = (price, item.id, index)
+    heap = [
+        (-((sum(map(weight.__getitem__, relevant)) << _SCALE) // price), price, name, index, relevant)
+        for relevant, (price, name, index) in cheapest.items()
+    ]
     heapify(heap)
 
     tally = _Tally(obligations, policy)

@@ -83,7 +83,7 @@ class _Case:
         self.order = Order(snapshot, policy)
         self.critical = implicit.critical_dependencies(snapshot)
         self.same = SameStatements(self.everything)
-        self.named = supersession.named(self.everything, self.same, snapshot.now)
+        self.named = supersession.named(self.marked, self.known, self.same, snapshot.now)
         said = supersession.said(self.marked, snapshot.now)
         self.pairs = {self.same.between(one.target, one.successor) for one in said}
         resolved = {**snapshot.background.resolutions, **snapshot.state.resolutions}

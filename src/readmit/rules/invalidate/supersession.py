@@ -36,13 +36,11 @@ class Named(msgspec.Struct, frozen=True):
     event: Event
 
 
-def named(everything: Iterable[Held], same: SameStatements, now: datetime) -> list[Named]:
-    """The supersessions in effect, in log order: the latest between any two statements.
+def named(marked: Iterable[Held], known: Mapping[str, Held], same: SameStatements, now: datetime) -> list[Named]:
+    """The supersessions in effect of items that events name, in log order: the latest between any two statements.
 
     One whose successor has not begun is not in effect: it neither ends its target nor undoes an earlier one.
     """
-    marked = list(everything)
-    known = {held.item.id: held for held in marked}
     latest: dict[frozenset[str], Named] = {}
     for one in sorted(said(marked, now), key=lambda one: one.event.epoch):
         if (successor := known.get(one.successor)) is None or begun(successor, now):

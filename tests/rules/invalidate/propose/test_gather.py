@@ -60,10 +60,10 @@ def test_observations_know_what_receipts_bind_to_them() -> None:
         held(fact("x", slot="hotel", receipts=(Receipt(evidence="e1"), Receipt(evidence="e2", binds=("p",)))), 1)
     ]
     sightings = {
-        "e1": Sighting(epoch=1, by="A", intact=True, body=b"", said=START),
-        "e2": Sighting(epoch=2, by="A", intact=True, body=b"", said=START),
-        "e3": Sighting(epoch=3, by="A", intact=True, body=b"", said=START),
-        "altered": Sighting(epoch=4, by="A", intact=False, body=b"", said=START),
+        "e1": Sighting(epoch=1, by="A", intact=True, body=b"", moment=START.isoformat()),
+        "e2": Sighting(epoch=2, by="A", intact=True, body=b"", moment=START.isoformat()),
+        "e3": Sighting(epoch=3, by="A", intact=True, body=b"", moment=START.isoformat()),
+        "altered": Sighting(epoch=4, by="A", intact=False, body=b"", moment=START.isoformat()),
     }
     found = {seen.evidence: (seen.epoch, seen.slots, seen.about) for seen in observations_of(sightings, entries)}
     assert found == {"e1": (1, {"hotel"}, {"x"}), "e2": (2, set(), {"p"}), "e3": (3, set(), set())}
@@ -74,7 +74,7 @@ def test_a_changed_flight_is_proposed_against_the_transfer_that_rests_on_it() ->
     transfer = held(fact("transfer", slot="transfer", on=("flight",), seen="ordered"), 2)
     moved = held(fact("flight2", slot="flight.date", seen="moved"), 5)
     sightings = {
-        name: Sighting(epoch=epoch, by="A", intact=True, body=b"", said=START)
+        name: Sighting(epoch=epoch, by="A", intact=True, body=b"", moment=START.isoformat())
         for name, epoch in {"booked": 1, "ordered": 2, "moved": 4, "weather": 6}.items()
     }
     entries = [flight, transfer, moved]
