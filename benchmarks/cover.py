@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from readmit import Item, Policy
+from readmit import Policy
 from readmit.lab import Obligation, Scope, report, sufficient
 from readmit.records.items import Fact
 from readmit.rules.cover.budget import Room
 from readmit.rules.cover.coverage import supported
 from readmit.rules.cover.exact import exact
 from readmit.rules.cover.greedy import greedy
+from readmit.types import Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable

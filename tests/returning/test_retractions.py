@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from readmit import Reason, RetractionBundle, Workspace
+from readmit import Reason, Workspace
 from readmit.diagnosis.verification.audit_check import audit
 from readmit.records.acts.deliveries import Exposed
 from readmit.records.acts.event import EventKind
@@ -17,6 +17,7 @@ from readmit.records.decisions import Envelope
 from readmit.records.error_types import ExposureError, QuarantineError, SealError
 from readmit.trust.statement import open_retractions, open_view
 from readmit.trust.trusted_keys import trusted
+from readmit.types import RetractionBundle
 from tests.rules.test_out_of_sight import SourcedScene
 from tests.scene import HOUR
 
