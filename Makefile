@@ -103,12 +103,13 @@ $(BACKENDS)/.ready: requirements/backends.txt pyproject.toml $(BENCH)/pyproject.
 example: $(BACKENDS)/.ready ## Run an example on a real memory store: make example NAME=mem0_adopt
 	@$(BACKENDS)/bin/python examples/$(NAME).py
 
-check: setup ## Lint, formatting, types, import direction, public surface
+check: setup ## Lint, formatting, types, import direction, public surface, limits of the house
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.docs.surface --check
+	$(BIN)/python -m pytest -q tests/house
 
 format: setup ## Mend what ruff can mend by itself
 	$(BIN)/ruff check --fix

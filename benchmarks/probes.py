@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from benchmarks.result import Result, at_most
+from readmit.records.policy import LookRules
 from readmit.records.probes import Finding, GitProbe
-from readmit.sources import Looker, LookLimits
+from readmit.sources import Looker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +32,7 @@ ROUNDS = 3
 
 def run(report: Callable[[int], object]) -> list[Result]:
     with tempfile.TemporaryDirectory() as folder:
-        looker = Looker(LookLimits(roots=(folder,), total_seconds=600))
+        looker = Looker(LookRules(roots=(folder,), total_seconds=600))
         files = _files(Path(folder))
         probes = [looker.capture_file(str(path), lines="40-44").probe for path in files]
         report(FILES)

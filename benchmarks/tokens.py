@@ -29,32 +29,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.result import Result, at_most, shared_folder
-from readmit import Workspace
-from readmit.inference import Inference, Prepared, Settings
-from readmit.inference.baseline import said
-from readmit.models.embedders import MiniLM
-from readmit.models.protocols import Reply, Usage
-from readmit.models.stages.answer import Question, opine
-from readmit.models.stages.extract import ExtractFrom, Extraction, Turn, extract
+from readmit import Pair, Policy, Workspace
+from readmit.inference import Inference, Prepared, Settings, Signal, Turn
+from readmit.inference.baseline import observation_text
+from readmit.lab import ExtractFrom, PairCase, Verifier, decode, desk_of, digest, extract_claims, windows
+from readmit.models import Metered, MiniLM, Question, Reply, TokenLedger, Usage, opine
+from readmit.models.stages.extract import Extraction
 from readmit.models.stages.scan import Later, TargetLook, scan
-from readmit.models.stages.verify import PairCase, Verifier
-from readmit.models.usage import Metered, TokenLedger
-from readmit.records.canonical import decode, digest
-from readmit.records.policy import Policy
-from readmit.records.verdicts import Pair
-from readmit.rules.invalidate.propose import Signal, windows
-from readmit.workspace.workspace import desk_of
-from readmit_bench.datasets.stale import read_stale
+from readmit_bench.datasets.stale_cases import read_stale
 from readmit_bench.episode_runs import Roles, attempt, method_named
 from readmit_bench.evaluation.development import FillerFacts, read_lines, stale_pairs
 from readmit_bench.evaluation.histories import SESSIONS
-from readmit_bench.planning.standin import answer_to
+from readmit_bench.plans.standin import answer_to
 from readmit_bench.settings import Settings as BenchSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from readmit.models.protocols import Ask
+    from readmit.models import Ask
 
 PAIRS = 28
 """Pairs verified in a return: the paper's average, in both arms that verify."""
@@ -277,7 +269,7 @@ def paper_arm(record: Record, model: Typical) -> Spent:
         for old in range(record.departure + 1)
         for start in range(0, len(later), 4)
     ]
-    scan(metered, looks)
+    scan(metered, [[look] for look in looks])
     pairs = [(old, at) for at in later for old in range(record.departure + 1)][:PAIRS]
     cases = [
         PairCase(
@@ -300,7 +292,7 @@ def _extract_all(record: Record, model: Metered) -> list[Extraction]:
     observations = [
         ExtractFrom(key=str(at), turns=turns, at=record.times[at]) for at, turns in enumerate(record.sessions)
     ]
-    return [one for one in extract(model, observations, per_call=6) if isinstance(one, Extraction)]
+    return [one for one in extract_claims(model, observations, per_call=6) if isinstance(one, Extraction)]
 
 
 def _answer(record: Record, model: Metered, context: Sequence[str]) -> None:
@@ -334,7 +326,7 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
             for at in range(record.departure + 1, len(record.sessions))
         }
         near = _nearest(
-            record.question, {name: said(desk_of(workspace).log.evidence(name)) for name in later}, embedder
+            record.question, {name: observation_text(desk_of(workspace).log.evidence(name)) for name in later}, embedder
         )
         inference.ingest(near, by="A2", turns=later, per_call=6)
         first, second = Spent(), Spent()

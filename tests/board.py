@@ -8,7 +8,7 @@ from readmit import Policy, Workspace
 from readmit.records.canonical import digest_of
 from readmit.records.probes import CallableProbe, Finding
 from readmit.sources import Call
-from readmit.sources.prober import Captured, LookLimits, ProbeResult
+from readmit.sources.prober import Captured, ProbeResult
 from tests import scene
 from tests.scene import Clock
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit import Agent, Return
+    from readmit.records.policy import LookRules
     from readmit.records.probes import Probe
 
 
@@ -26,10 +27,10 @@ class Board:
     def __init__(self) -> None:
         self.notes: dict[str, str | None] = {}
         self.looks: list[str] = []
-        self.limits: LookLimits | None = None
+        self.limits: LookRules | None = None
         self.fails: Exception | None = None
 
-    def __call__(self, limits: LookLimits) -> Board:
+    def __call__(self, limits: LookRules) -> Board:
         self.limits = limits
         return self
 

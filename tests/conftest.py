@@ -105,7 +105,7 @@ def fresh_url(server: Server) -> Callable[[], str]:
 
 
 # Not those whose subject is a stage, to which the store makes no difference.
-ROOMS_ON_BOTH = {"attacks", "diagnosis", "pages", "records", "workspace"}
+ROOMS_ON_BOTH = {"attacks", "diagnosis", "pages", "presence", "records", "returning", "state", "workspace", "writing"}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -36,6 +36,16 @@ def binaries() -> Path:
     pytest.skip("needs PostgreSQL's server: no initdb on PATH or in /usr/lib/postgresql")
 
 
+class ChangedServerError(RuntimeError):
+    """The programs of a running server are not those that it was started from."""
+
+
+def _programs(folder: Path) -> dict[str, tuple[int, int, int]]:
+    """What tells the server's programs from others: of each its inode, size and time of change."""
+    found = {path.name: path.stat() for path in folder.iterdir() if path.name in {"initdb", "pg_ctl", "postgres"}}
+    return {name: (one.st_ino, one.st_size, one.st_mtime_ns) for name, one in found.items()}
+
+
 def _unprivileged() -> list[str]:
     """The server refuses to run as root."""
     if os.geteuid() != 0:
@@ -54,6 +64,7 @@ class Server:
 
     def __init__(self, *, fsync: bool = False) -> None:
         self._binaries, self._become = binaries(), _unprivileged()
+        self._programs = _programs(self._binaries)
         # Not below pytest's own directory, which only its owner may enter.
         self.folder = Path(tempfile.mkdtemp(prefix="readmit-pg-"))
         if self._become:
@@ -94,6 +105,18 @@ class Server:
             else:
                 break
 
+    def check_programs(self) -> None:
+        """Refuse to go on after an upgrade: new processes of an old server load new libraries, and fail in any way."""
+        now = _programs(self._binaries)
+        changed = sorted(
+            name for name in self._programs.keys() | now.keys() if self._programs.get(name) != now.get(name)
+        )
+        if changed:
+            raise ChangedServerError(
+                f"{', '.join(changed)} in {self._binaries} changed while the tests' PostgreSQL server was running: "
+                "it was upgraded or removed. What failed since then says nothing about the code; run the tests again"
+            )
+
     def start(self) -> None:
         durable = "" if self._fsync else "-c fsync=off"
         # A workspace that a test leaves behind keeps its connection until the garbage collector comes by.
@@ -118,6 +141,8 @@ class Server:
             time.sleep(0.05)
 
     def _run(self, program: str, *arguments: str, check: bool = True) -> None:
+        if check:  # a server that is left behind is stopped all the same
+            self.check_programs()
         command = [*self._become, str(self._binaries / program), *arguments]
         quiet = subprocess.DEVNULL
         subprocess.run(
@@ -129,6 +154,7 @@ class Server:
         simulated: bool = True,
     ) -> str:  # fmt: skip
         """How a store, or the database, is opened. Most tests have clocks that the server's does not agree with."""
+        self.check_programs()
         within = f"?{'clock=simulated&' if simulated else ''}schema={schema}" if schema else ""
         secret = f":{password}" if password else ""
         return f"postgresql://{role}{secret}@127.0.0.1:{self.port}/{database}{within}"
@@ -139,6 +165,7 @@ class Server:
 
     def sql(self, statement: str, *, database: str = "postgres") -> None:
         """Run something as the administrator."""
+        self.check_programs()
         import psycopg
 
         with psycopg.connect(self.administrator, dbname=database, autocommit=True) as client:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import readmit
+from readmit import Reason
 from readmit.records import error_types as errors
-from readmit.records.reasons import Reason
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -205,18 +205,6 @@ def test_a_class_name_means_one_class() -> None:
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     homes.setdefault(node.name, set()).add(name_of(module))
     assert {name: sorted(places) for name, places in homes.items() if len(places) > 1 and name not in TWO_ANSWERS} == {}
-
-
-def test_the_request_of_a_return_is_put_together_in_one_place() -> None:
-    """So that a return, its rehearsal and its preparation leave nothing out that the others ask."""
-    found = [
-        name_of(module)
-        for module in MODULES
-        if module.is_relative_to(SRC)
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Request"
-    ]
-    assert found == ["src/readmit/returning/desk.py"]
 
 
 RIDDLES = re.compile(

@@ -9,6 +9,7 @@ line names it, never before, and a name of ours cannot be taken over.
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
@@ -110,6 +111,12 @@ class Plugins:
         ]
         others = {entry.name: entry for entry in entry_points(group=self._group) if entry.name not in self._ours}
         return ", ".join([*ours, *(f"{name}:… ({_source(others[name])})" for name in sorted(others))])
+
+
+def require_package(package: str, extra: str, error: type[BackendError | ModelError]) -> None:
+    """Raise unless an optional package is installed, with the command that installs it."""
+    if find_spec(package) is None:
+        raise error(f"{package} is not installed; run: pip install 'readmit[{extra}]'")
 
 
 def _source(entry: EntryPoint) -> str:

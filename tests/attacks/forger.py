@@ -18,7 +18,7 @@ from readmit.log.log import Log
 from readmit.log.tree.index_check import MAP_ALONE, IndexCheck
 from readmit.log.tree.state_map import EMPTY, StateMap
 from readmit.records.canonical import canonical
-from readmit.trust.commit_record import Commit, event_data, row_leaf, said
+from readmit.trust.commit_record import Commit, event_data, row_leaf, said_at
 from readmit.trust.merkle import HASH_BYTES, TreeFrontier, leaf_hash, tree_hash
 from tests.scene import untriggered
 
@@ -67,7 +67,7 @@ def _leaves(sql: Any, ws: int) -> Iterator[tuple[int, bytes]]:
     base = ws << SHIFT
     bound: dict[int, list[Any]] = {}
     for item, evidence, by, at, given, learnt in sql.execute(_BOUND, (base, ws)).fetchall():
-        bound.setdefault(item, []).append((evidence, by, said(at, learnt, given)))
+        bound.setdefault(item, []).append((evidence, by, said_at(at, learnt, given)))
     for pos, *fields in sql.execute(_EVENTS, (base, base + MASK)).fetchall():
         row: list[Any] = [pos - base, *fields, bound.get(pos - base, ())]
         yield pos - base, leaf_hash(event_data(*row))

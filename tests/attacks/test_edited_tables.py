@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.records.error_types import ReadmitError, TamperedError
+from readmit.errors import ReadmitError, TamperedError
 from tests.scene import Scene
 
 if TYPE_CHECKING:

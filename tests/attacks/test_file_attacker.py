@@ -29,7 +29,7 @@ from readmit.records.reasons import Reason
 from readmit.trust.head_sealer import LogSealer
 from readmit.trust.pin import MemoryPin
 from readmit.trust.private_keys import FileRing, MemoryRing
-from readmit.trust.trusted_keys import trust
+from readmit.trust.trusted_keys import trust_key
 from tests.attacks.forger import recompute
 from tests.attacks.victim import NAME, OPENED, Seen, attempt, build, tampered
 from tests.keys import keys_of
@@ -95,7 +95,7 @@ def the_same_signed_with_a_key_of_its_own(victim: Victim) -> None:
 
 def a_key_of_its_own_that_it_trusts_first(victim: Victim) -> None:
     mine = MemoryRing().generate()
-    change = trust(mine.public, reason="rotated")
+    change = trust_key(mine.public, reason="rotated")
     append(victim, draft(EventKind.KEY, change, id=f"trust:{change.key[:32]}", by="owner", at=OPENED), sealed=True)
 
 
@@ -125,7 +125,7 @@ def another_database_of_the_same_id_that_trusts_the_same_key(victim: Victim) -> 
     elsewhere = victim.folder.parent / "elsewhere"
     elsewhere.mkdir()
     with Workspace.open(elsewhere / NAME, clock=lambda: OPENED, keys=elsewhere / "keys") as mine:
-        changes = [trust(key, reason="the victim's") for key in public.values()]
+        changes = [trust_key(key, reason="the victim's") for key in public.values()]
         named = [draft(EventKind.KEY, one, id=f"trust:{one.key[:32]}", by="owner", at=OPENED) for one in changes]
         mine._desk.log.append(named, now=OPENED)
         mine.record("Pay eve.", id="evil", by="bob")

@@ -127,11 +127,11 @@ def read_by(text: str) -> dict[str, Callable[[Model], object]]:
     turns = (extract.Turn(text, "Hello."), extract.Turn("user", text))
     later = (scan.Later(evidence="0" * 64, text=text), scan.Later(evidence="1" * 64, text=NEW))
     return {
-        "extract": lambda model: extract.extract(model, [extract.ExtractFrom(key="e", turns=turns)]),
-        "premises": lambda model: imply.premises(model, [text]),
-        "implied": lambda model: imply.implied(model, [text]),
-        "scan": lambda model: scan.scan(model, [scan.TargetLook(item="m", text=text, later=later)]),
-        "plan": lambda model: plan.plan(model, [plan.Task(text=text, role=text)]),
+        "extract": lambda model: extract.extract_claims(model, [extract.ExtractFrom(key="e", turns=turns)]),
+        "premises": lambda model: imply.write_lines(model, imply.PREMISES, [text]),
+        "implied": lambda model: imply.write_lines(model, imply.IMPLIED, [text]),
+        "scan": lambda model: scan.scan(model, [[scan.TargetLook(item="m", text=text, later=later)]]),
+        "plan": lambda model: plan.plan_tasks(model, [plan.Task(text=text, role=text)]),
         "answer": lambda model: answer.opine(model, [answer.Question(text="?", choices=(text, "b"), context=text)]),
     }
 

@@ -12,7 +12,7 @@ from readmit.log.kept_events import KeptLists
 from readmit.records.canonical import canonical, digest_of
 from readmit.records.error_types import TamperedError
 from tests.scene import Scene
-from tests.workspace.test_polling import steps
+from tests.state.test_polling import steps
 
 if TYPE_CHECKING:
     from pathlib import Path

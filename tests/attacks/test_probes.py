@@ -20,10 +20,11 @@ import pytest
 from readmit import Workspace
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import ProbeError
+from readmit.records.policy import LookRules
 from readmit.records.probes import CommandProbe, FileProbe, Finding, GitProbe, HttpProbe, SqlProbe
-from readmit.sources import Looker, LookLimits, files
+from readmit.sources import Looker, files
 from tests.postgres import ROLE
-from tests.sources.conftest import PATIENT, Repo
+from tests.sources.conftest import PATIENT, Repo, limits_of
 from tests.sources.test_web import Site, page, served
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def cheaply() -> Iterator[None]:
 def looked(root: Path, probe: Probe, **limits: object) -> ProbeResult:
     given = {"roots": (str(root),), **PATIENT, **limits}
     with cheaply():
-        [found] = Looker(LookLimits(**given)).look([probe])  # type: ignore[arg-type]
+        [found] = Looker(limits_of(**given)).look([probe])
     assert SECRET not in found.text + found.why
     return found
 
@@ -126,7 +127,7 @@ def test_a_file_is_not_looked_at_through(attack: str, root: Path) -> None:
     path = NOT_LOOKED_AT[attack](root)
     assert looked(root, FileProbe(digest=D, path=path)).outcome is Finding.UNSEEN
     with pytest.raises(ProbeError):
-        Looker(LookLimits(roots=(str(root),))).capture_file(path)
+        Looker(LookRules(roots=(str(root),))).capture_file(path)
 
 
 SECRETS = [
@@ -161,7 +162,7 @@ def test_the_keys_of_a_workspace_are_not_read_by_its_own_looks(root: Path) -> No
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/tty", "/dev/null", "/dev/stdin"])
 def test_a_device_is_not_opened(device: str) -> None:
-    found = Looker(LookLimits(roots=("/dev",))).look([FileProbe(digest=D, path=device)])
+    found = Looker(LookRules(roots=("/dev",))).look([FileProbe(digest=D, path=device)])
     assert [one.outcome for one in found] == [Finding.UNSEEN]
 
 
@@ -175,9 +176,9 @@ def test_a_device_node_below_the_root_is_not_opened(root: Path) -> None:
 
 def test_a_file_that_is_longer_than_it_says_is_not_read_to_its_end() -> None:
     """Files of the kernel give no size."""
-    found = Looker(LookLimits(roots=("/proc",), bytes=100)).look([FileProbe(digest=D, path="/proc/self/mountinfo")])
+    found = Looker(LookRules(roots=("/proc",), bytes=100)).look([FileProbe(digest=D, path="/proc/self/mountinfo")])
     # /proc/self is a link; its target is a plain directory.
-    own = Looker(LookLimits(roots=("/proc",), bytes=100)).look([FileProbe(digest=D, path=f"{os.getpid()}/mountinfo")])
+    own = Looker(LookRules(roots=("/proc",), bytes=100)).look([FileProbe(digest=D, path=f"{os.getpid()}/mountinfo")])
     assert [one.outcome for one in found + own] == [Finding.UNSEEN, Finding.UNSEEN]
     assert own[0].why == "it has more than 100 bytes, which is the limit"
 
@@ -268,7 +269,7 @@ def test_the_text_that_is_kept_is_the_text_that_was_hashed_while_a_writer_never_
     writer = threading.Thread(target=rewrite)
     writer.start()
     try:
-        looker = Looker(LookLimits(roots=(str(root),)))
+        looker = Looker(LookRules(roots=(str(root),)))
         found = [looker.look([FileProbe(digest=D, path="a.txt")])[0] for _ in range(300)]
     finally:
         stop.set()
@@ -280,7 +281,7 @@ def test_the_text_that_is_kept_is_the_text_that_was_hashed_while_a_writer_never_
 
 
 def test_a_change_right_after_a_look_within_the_same_tick_is_seen_by_the_next(root: Path) -> None:
-    looker = Looker(LookLimits(roots=(str(root),)))
+    looker = Looker(LookRules(roots=(str(root),)))
     (root / "a.txt").write_text("v000")
     for number in range(1, 200):
         _, probe = looker.capture_file("a.txt")
@@ -630,7 +631,7 @@ ON_POSTGRES = [
 
 
 def sql(place: str, query: str, **limits: object) -> ProbeResult:
-    looker = Looker(LookLimits(**PATIENT | limits), databases={"d": place})  # type: ignore[arg-type]
+    looker = Looker(limits_of(**PATIENT | limits), databases={"d": place})
     [found] = looker.look([SqlProbe(digest=D, database="d", query=query)])
     return found
 

@@ -16,8 +16,8 @@ import pytest
 
 from readmit.records.canonical import digest_of
 from readmit.records.probes import Finding, GitProbe
-from readmit.sources import Looker, LookLimits
-from tests.sources.conftest import PATIENT, Repo
+from readmit.sources import Looker
+from tests.sources.conftest import PATIENT, Repo, limits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ def outside(tmp_path: Path) -> Repo:
 
 
 def looker(root: Path, **limits: object) -> Looker:
-    return Looker(LookLimits(**{"roots": (str(root),), **PATIENT, **limits}))  # type: ignore[arg-type]
+    return Looker(limits_of(**{"roots": (str(root),), **PATIENT, **limits}))
 
 
 def looked(root: Path, probe: GitProbe = PROBE, **limits: object) -> ProbeResult:
@@ -365,10 +365,11 @@ BOMBS = [
 ]  # fmt: skip
 LIMITED = """
 import resource, sys, time
-from readmit.sources import Looker, LookLimits
+from readmit.records.policy import LookRules
+from readmit.sources import Looker
 from readmit.records.probes import GitProbe
 probe = GitProbe(digest="0" * 64, repository="repo", ref="main", commit="0" * 40, path="a.txt")
-looker = Looker(LookLimits(roots=(sys.argv[1],), seconds=60.0, total_seconds=60.0))
+looker = Looker(LookRules(roots=(sys.argv[1],), seconds=60, total_seconds=60))
 looker.look([GitProbe(digest="0" * 64, repository="repo", ref="main", commit="0" * 40, path="b.txt")])
 before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
 [found] = looker.look([probe])

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
-from readmit.inference import Inference
-from readmit.models.protocols import Reply, Usage
-from readmit.models.stages.extract import Turn
+from readmit.inference import Inference, Turn
+from readmit.models import Reply, Usage
 from readmit.text.carried import carried, worded
 from readmit.text.tokens import tokens
 from tests.attacks.wordings import (
@@ -31,7 +30,7 @@ from tests.attacks.wordings import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from readmit.models.protocols import Ask
+    from readmit.models import Ask
 
 
 @dataclass

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.backends.adapters.mem0 import Mem0
-from readmit.backends.scopedmem import ScopedMem
-from readmit.models.embedders import Lexical
+from readmit.backends import Mem0, ScopedMem
+from readmit.models import Lexical
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readmit import Reason, State
 from readmit.backends.admission import Ground, admissible, items_of, standing, text_digest
-from readmit.log.ledger import Binding, Entry, Precision
-from readmit.records.reasons import Reason, State
+from readmit.log.ledger import Entry
+from readmit.memory import Binding, Precision
 
 E1, E2 = "1" * 64, "2" * 64
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
-from readmit.backends.bank_lock import WAIT_SECONDS, async_bank_lock, bank_lock, key_of
+from readmit.backends.bank_lock import WAIT_SECONDS, async_bank_lock, bank_lock, lock_name
 from readmit.errors import BackendError, StoreError
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def test_a_server_that_lost_the_session_is_noticed_before_sources_are_filed(
 def test_the_lock_files_are_private_and_few(tmp_path: Path) -> None:
     with Workspace.open(tmp_path / "team.db") as team:
         for number in range(500):
-            with bank_lock(team._desk.log.sources, key_of("langgraph:a", f"key {number}")):
+            with bank_lock(team._desk.log.sources, lock_name("langgraph:a", f"key {number}")):
                 pass
     folder = tmp_path / "team.db.locks"
     assert folder.stat().st_mode & 0o777 == 0o700

@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from readmit.records.error_types import GoneError, ProbeError
+from readmit.records.policy import LookRules
 from readmit.records.probes import Finding
-from readmit.sources import Looker, LookLimits
+from readmit.sources import Looker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,8 +54,8 @@ def notes(tmp_path: Path) -> Path:
 
 def looker(notes: Path, **limits: object) -> Looker:
     command = (sys.executable, str(notes.with_name("server.py")), str(notes))
-    given = {"seconds": 30.0, "total_seconds": 60.0, **limits}
-    return Looker(LookLimits(**given), mcp={"notes": command})  # type: ignore[arg-type]
+    given = {"seconds": 30, "total_seconds": 60, **limits}
+    return Looker(LookRules(**given), mcp={"notes": command})  # type: ignore[arg-type]
 
 
 def test_a_resource_is_captured_and_a_new_text_is_seen(notes: Path) -> None:
@@ -79,7 +80,7 @@ def test_a_resource_that_is_no_text_and_an_unknown_server_are_refused(notes: Pat
 
 
 def test_a_server_that_hangs_is_given_up_until_the_next_look(notes: Path) -> None:
-    one = looker(notes, seconds=15.0)
+    one = looker(notes, seconds=15)
     _, probe = one.capture_mcp("notes", "notes://today")
     slow = msgspec.structs.replace(probe, uri="notes://slow")
     start = time.monotonic()
@@ -93,5 +94,5 @@ def test_a_server_that_does_not_start_is_unseen(notes: Path) -> None:
     _, probe = looker(notes).capture_mcp("notes", "notes://today")
     for command in (("/no/such/program",), (sys.executable, "-c", "raise SystemExit"), ("sleep", "600")):
         start = time.monotonic()
-        [found] = Looker(LookLimits(seconds=3.0), mcp={"notes": command}).look([probe])
+        [found] = Looker(LookRules(seconds=3), mcp={"notes": command}).look([probe])
         assert (found.outcome, time.monotonic() - start < 240) == (Finding.UNSEEN, True)

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import Workspace
-from readmit.backends.adapters.mem0 import Mem0
-from readmit.backends.port import Material
-from readmit.models.embedders import Lexical
-from readmit.records.error_types import BackendError, QuarantineError
-from readmit.records.reasons import Reason
+from readmit import Reason, Workspace
+from readmit.backends import Mem0
+from readmit.errors import BackendError, QuarantineError
+from readmit.memory import Material, Memory
+from readmit.models import Lexical
 from readmit.testing.journey import KNOWN, Journey
 from readmit.testing.reachable import texts
-from readmit.workspace.memory_handle import Memory
 from tests.backends.test_mem0 import extracted
 from tests.models.scripted import Scripted
 
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from readmit.models.protocols import Model
+    from readmit.models import Model
 
 pytestmark = [
     pytest.mark.backends,

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
-from readmit.backends.port import Material, Stored
-from readmit.backends.scopedmem import ScopedMem
-from readmit.models.embedders import FunctionEmbedder
-from readmit.records.error_types import RecordError, UnknownError
+from readmit.backends import ScopedMem
+from readmit.errors import RecordError, UnknownError
+from readmit.memory import Material, Stored
+from readmit.models import FunctionEmbedder
 from readmit.testing import BackendConformance
 from tests.backends.openers import open_scopedmem, open_scopedmem_with_embedder
 

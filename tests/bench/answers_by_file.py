@@ -9,7 +9,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from readmit.models.batch import waiting
+from readmit.models.batch import unanswered_requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +91,7 @@ def _some_line(text: str) -> str:
 def answer_all(directory: Path, number: int, say: Callable[..., str] = plain) -> int:
     """Answer everything that waits; how many that were."""
     lines = []
-    for raw in waiting(directory):
+    for raw in unanswered_requests(directory):
         request = json.loads(raw)
         body = request["body"]
         user = body["messages"][-1]["content"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.bench.answers_by_file import sections
 
-from readmit.models.protocols import Ask, Failure, Reply, Usage
+from readmit.models import Ask, Failure, Reply, Usage
 from readmit_bench.checkpoints import checkpoint
 from readmit_bench.episodes import Episode, Session, Turn
 from readmit_bench.methods import admitted

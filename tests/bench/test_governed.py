@@ -12,7 +12,7 @@ from tests.bench.answers_by_file import sections
 
 from readmit.models.embedders import Lexical
 from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
-from readmit.models.stages.plan import Dependency, Duty, Plan
+from readmit.models.stages.plan import Dependency, Plan, PlannedDuty
 from readmit_bench.episodes import Budget, Checkpoint, Row
 from readmit_bench.methods import admitted
 from readmit_bench.methods.governance import ABLATIONS, READMIT, TRACE_PAPER, Governance, Tuning
@@ -430,7 +430,9 @@ def test_a_plan_that_all_methods_share_is_not_asked_for_again() -> None:
         raise AssertionError("planned twice")
 
     shared = Plan(
-        duties=(Duty(id="o1", text="answer", dependencies=(Dependency(id="z", text="zeppelin", critical=True),)),),
+        duties=(
+            PlannedDuty(id="o1", text="answer", dependencies=(Dependency(id="z", text="zeppelin", critical=True),)),
+        ),
         queries=("a", "b", "c"),
     )
     fields = {name: getattr(CHECKPOINT, name) for name in CHECKPOINT.__struct_fields__}

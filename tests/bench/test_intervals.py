@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.intervals import Sample, bootstrap
 
 

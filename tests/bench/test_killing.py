@@ -19,7 +19,7 @@ from tests.bench.data import SMOKE
 from tests.bench.endpoint import AnsweringEndpoint
 
 from readmit.cli.status import Status
-from readmit.models.batch import check_batch
+from readmit.models import check_batch
 from readmit_bench.results import ANSWERS, RESULTS, read_results
 
 pytestmark = pytest.mark.slow
@@ -147,14 +147,13 @@ def test_ctrl_c_ends_cleanly_and_the_same_command_goes_on(whole: tuple[dict[Any,
             until(lambda: reached.is_set() and kept(out) == 12, process)
             process.send_signal(signal.SIGINT)
             status, said = ended(process)
-            waiting = len(server.asked) - 12
         assert status == Status.INTERRUPTED, said
         assert "Stopped. Every answer that arrived is kept; run the same command to resume." in said
         assert "Traceback" not in said
         status, said = ended(started(line, tmp_path))
         assert status == Status.OK, said
-        repeated = sum(server.asked.values()) - len(server.asked)
-        assert 0 < repeated <= waiting
+        # Of the requests that were on their way, a busy server reads some only after the process has ended.
+        assert 0 < sum(server.asked.values()) - len(server.asked) <= AT_ONCE
     assert measured(out) == whole[0]
     assert len((out / RESULTS).read_bytes().splitlines()) == len(whole[0])
 

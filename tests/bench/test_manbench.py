@@ -12,10 +12,10 @@ from tests.bench.data import SMOKE, shared
 
 from readmit.models.embedders import Lexical
 from readmit.models.protocols import Ask, Reply, Usage
-from readmit.models.stages.answer import Opinion, choice_named, settled
+from readmit.models.stages.answer import Opinion, choice_named, position_of
 from readmit_bench.actor_answers import chosen
 from readmit_bench.checkpoints import checkpoint
-from readmit_bench.datasets.manbench import CHALLENGER, DEPARTURE, read_manbench
+from readmit_bench.datasets.manbench_cases import CHALLENGER, DEPARTURE, read_manbench
 from readmit_bench.episodes import Case, Dataset
 from readmit_bench.judge_free import score_candidates
 from readmit_bench.methods import admitted
@@ -28,7 +28,7 @@ from readmit_bench.metrics import OLD_STALE, OLD_VALID, average, score_manbench
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit_bench.datasets.manbench import ManBenchLabels
+    from readmit_bench.datasets.manbench_cases import ManBenchLabels
     from readmit_bench.methods import Method
     from readmit_bench.metrics import ManBenchScores
 
@@ -107,8 +107,8 @@ BRACKETS = ("] }", "}", "> }", "] ) )")
 def test_choices_of_brackets_are_distinguished(answer: str) -> None:
     assert choice_named(answer, BRACKETS) == answer
     opinion = Opinion(answer=answer, confidence=1, model="m")  # type: ignore[arg-type]  # a whole number will do
-    assert settled(opinion, {one: one for one in BRACKETS}, exact=True) == answer
-    assert settled(opinion, {one: one for one in BRACKETS if one != answer}, exact=True) is None
+    assert position_of(opinion, {one: one for one in BRACKETS}, exact=True) == answer
+    assert position_of(opinion, {one: one for one in BRACKETS if one != answer}, exact=True) is None
     assert chosen(answer, [(letter, text) for letter, text in zip("ABCD", BRACKETS, strict=True)]) == answer
 
 

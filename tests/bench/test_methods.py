@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import examples
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.episodes import Budget, Checkpoint, Row, Session, Turn, View
 from readmit_bench.methods import MODEL_FREE, admitted, retrieved
 from readmit_bench.methods.drop_last_session import DropLastSession

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.metrics import (
     OLD_STALE,
     OLD_VALID,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.bench.answers_by_file import sections
 
-from readmit.models.embedders import Lexical
-from readmit.models.protocols import Ask, Reply, Usage
+from readmit.models import Ask, Lexical, Reply, Usage
 from readmit_bench.episode_runs import Roles, attempt, method_named
 from readmit_bench.episodes import Episode, Row, Session, Turn
 from readmit_bench.settings import Settings

@@ -12,13 +12,13 @@ from tests.bench.reported import plan, stale, written
 
 from readmit.cli.app import main
 from readmit.models.protocols import Ask, Reply, Usage
-from readmit.models.stages.extract import ExtractFrom, Turn, extract
+from readmit.models.stages.extract import ExtractFrom, Turn, extract_claims
 from readmit.models.usage import StageUsage
 from readmit.records.error_types import RecordError
-from readmit_bench.planning.prices import Price, read_prices
-from readmit_bench.planning.recorded_answers import Recorded
-from readmit_bench.planning.standin import answer_to
-from readmit_bench.running import RunOrder, plan_of, run
+from readmit_bench.plans.prices import Price, read_prices
+from readmit_bench.plans.recorded_answers import Recorded
+from readmit_bench.plans.standin import answer_to
+from readmit_bench.study_runs import RunOrder, plan_of, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,7 +155,7 @@ class _Answering:
 
 def test_the_stand_in_quotes_what_was_said() -> None:
     said = ExtractFrom(key="1", turns=(Turn("assistant", "And you?"), Turn("user", "I moved to Lund.")))
-    (found,) = extract(_Answering(), [said])
+    (found,) = extract_claims(_Answering(), [said])
     assert [item.quote for item in found.items] == ["I moved to Lund."]  # type: ignore[union-attr]
 
 

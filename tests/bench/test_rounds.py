@@ -13,7 +13,7 @@ from tests.bench.data import SMOKE
 
 from readmit.cli.app import main
 from readmit.cli.status import Status
-from readmit.models.batch import batch_status, check_batch
+from readmit.models import batch_status, check_batch
 from readmit_bench.results import read_results
 
 pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.settings import GEMINI, Settings, overridden
 from readmit_bench.studies import staffed, study_named
 
@@ -40,6 +40,8 @@ REFUSED = {
     "not a number": ("manbench.verifier_confidence=nan", "manbench.verifier_confidence: nan cannot be"),
     "departing at the end": ("memora.departures=0.5,1", "memora.departures: 0.5,1.0 cannot be"),
     "departing twice": ("memora.departures=0.5,0.5", "memora.departures: a departure is named twice"),
+    "an unknown period": ("memora.periods=daily", "memora.periods: daily cannot be"),
+    "a period twice": ("memora.periods=weekly,weekly", "memora.periods: a period is named twice"),
     "one bound": ("stale.early=3", "stale.early: 3 cannot be: expected `array` of length 2"),
     "backwards": ("stale.early=3,1", "stale.early: 3,1 must run forward"),
     "overlapping strata": ("stale.early=0,5", "stale.middle: 5,9 must run forward"),

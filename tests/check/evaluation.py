@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from readmit.check.statement_checks import check, read_memories
+from readmit.check.statement_checks import check_memories, read_memories
 from tests.conftest import ROOT
 
 Name = tuple[str, str, int, str]
@@ -74,7 +74,7 @@ def measure(folder: Path) -> Checked:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(_git(clone, "show", f"{commit}:{file}"))
             gone |= {(commit[:7], file, line, name) for line, name in names}
-        report = check(read_memories([clone / file for file in files]))
+        report = check_memories(read_memories([clone / file for file in files]))
         documents += len(files)
         looked_for += report.held + len(report.findings)
         found |= {(commit[:7], one.place.file, one.place.line, _short(one.looked_for)) for one in report.findings}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
-from readmit.check.statement_checks import check, read_memories
+from readmit.check.statement_checks import check_memories, read_memories
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,7 +74,7 @@ class Project:
         """Check one memory file."""
         (self.root / name).parent.mkdir(parents=True, exist_ok=True)
         (self.root / name).write_text(text)
-        return check(read_memories([self.root / name]))
+        return check_memories(read_memories([self.root / name]))
 
     def later(self) -> None:
         """What a team does in a month: renames, removals, new versions."""

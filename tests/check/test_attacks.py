@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.check.statement_checks import check, memory_files, read_memories
+from readmit.check.statement_checks import check_memories, memory_files, read_memories
 from readmit.records.error_types import RecordError
 
 from .project import Project, found, unchecked
@@ -75,7 +75,7 @@ def test_a_name_cannot_become_an_option_or_a_pattern_of_git(project: Project) ->
     name = ":(exclude)*.md"
     (project.root / name).write_text("`--upload-pack` `--output=x` `-c` `.*` `(a|b)+` `a$(touch x)b` [x](--help)\n")
     (project.root / "-memory.md").write_text("`add_line`\n")
-    report = check(read_memories([project.root / name, project.root / "-memory.md"]))
+    report = check_memories(read_memories([project.root / name, project.root / "-memory.md"]))
     assert [one for one in found(report) if one[0] != "link"] == []
     assert not (project.root / "x").exists()
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.check.statement_checks import check, memory_files, read_memories
+from readmit.check.statement_checks import check_memories, memory_files, read_memories
 from readmit.records.error_types import RecordError
 
 from .project import Project, found, unchecked
@@ -135,7 +135,7 @@ def test_a_folder_of_memory_and_a_list_of_statements_are_read(project: Project) 
     (bank / "deep" / "rules.mdc").write_text("---\nglobs: src/shop/old_tax.py\n---\nRun `make ship`\n")
     (bank / "facts.json").write_text('[\n  "Carts have `MAX_LINES`",\n  {"text": "`src/shop/old_tax.py` rounds up"}\n]')
     (bank / "picture.png").write_bytes(b"\x89PNG")
-    report = check(read_memories([bank]))
+    report = check_memories(read_memories([bank]))
     assert {
         (one.place.file.removeprefix("memory-bank/"), one.place.line, one.looked_for) for one in report.findings
     } == {
@@ -181,7 +181,7 @@ def test_a_repository_without_commits_can_be_checked(tmp_path: Path) -> None:
     (fresh / "a.py").write_text("def start_here(): ...\n")
     project.git("init", "-q", str(fresh))
     (fresh / "AGENTS.md").write_text("`a.py` has `start_here` and `not_there`. [b](b.md)\n")
-    report = check(read_memories([fresh / "AGENTS.md"]))
+    report = check_memories(read_memories([fresh / "AGENTS.md"]))
     assert (found(report), report.held) == ([("link", "b.md")], 2)
 
 
@@ -204,7 +204,7 @@ def test_without_a_repository_only_what_must_be_there_is_found(tmp_path: Path) -
     (folder / "src").mkdir(parents=True)
     (folder / "src" / "a.py").write_text("def here(): ...\n")
     (folder / "AGENTS.md").write_text("`src/a.py`, `src/gone.py`, `other/gone.py`, `here()`, `gone_name()`\n")
-    report = check(read_memories([folder / "AGENTS.md"]))
+    report = check_memories(read_memories([folder / "AGENTS.md"]))
     assert found(report) == [("path", "src/gone.py")]
     assert report.held == 2
 

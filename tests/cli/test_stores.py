@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from readmit import Workspace
-from readmit.workspace.memory_handle import Memory
+from readmit.memory import Memory
 from tests.cli.run import run, said
 
 

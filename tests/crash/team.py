@@ -6,9 +6,9 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from readmit import Workspace
-from readmit.records.acts.event import EventKind
+from readmit.errors import ExposureError, ReadmitError
+from readmit.events import EventKind
 from readmit.records.decisions import Returned
-from readmit.records.error_types import ExposureError, ReadmitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

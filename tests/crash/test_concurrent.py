@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.records.acts.event import EventKind
+from readmit.events import EventKind
 from tests.conftest import NIGHTLY, ROOT
 from tests.crash.team import prepare, verify
 from tests.crash.test_kill import acknowledged

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from readmit import Workspace
-from readmit.records.acts.event import EventKind
+from readmit.events import EventKind
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:

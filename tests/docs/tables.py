@@ -1,4 +1,4 @@
-"""The tables of docs/reference that repeat what the code says, written from the code.
+"""The tables of docs/reference and docs/architecture.md that repeat what the code says, written from the code.
 
 ``python -m tests.docs.tables`` (``make docs``) rewrites them between their markers; ``test_tables`` fails
 when a page is behind.
@@ -16,21 +16,25 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 import msgspec
 
-from readmit.diagnosis.symptoms import Trouble
+from readmit import DutyState, Policy, Reason, Trouble
 from readmit.records.acts.kinds import KINDS, load_declared_elsewhere
-from readmit.records.policy import Policy
-from readmit.records.reasons import PRECEDENCE, DutyState, Reason
+from readmit.records.reasons import PRECEDENCE
 from tests.conftest import ROOT
 from tests.docs.surface import PUBLIC, error_tree, table
 from tests.docs.surface import main as write_surface
+from tests.house.pages import figures_table, rooms_table, walk_of
+from tests.house.walk import VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from readmit.records.acts.kinds import DeclaredKind
+    from readmit.events import DeclaredKind
 
 REFERENCE = ROOT / "docs" / "reference"
+ARCHITECTURE = "../architecture.md"
+FIGURES = "figures"
+"""The one table that may be a little behind: its figures change with every commit."""
 
 
 def reasons() -> str:
@@ -162,6 +166,9 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "commands": ("commands.md", commands),
     **{module: ("api.md", partial(table, module)) for module in PUBLIC[1:]},
     "readmit.errors": ("api.md", error_tree),
+    "rooms": (ARCHITECTURE, rooms_table),
+    **{f"walk of {verb}": (ARCHITECTURE, partial(walk_of, verb)) for verb in VERBS},
+    FIGURES: (ARCHITECTURE, figures_table),
 }
 
 

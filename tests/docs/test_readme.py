@@ -11,7 +11,7 @@ import pytest
 
 import readmit
 from readmit import Workspace
-from readmit.records.acts.event import EventKind
+from readmit.events import EventKind
 from tests.conftest import ROOT
 from tests.docs.blocks import blocks_of
 from tests.docs.runner import run, run_python

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.inference import Inference, Settings
-from readmit.models.batch import Batch, batch_status, check_batch, waiting
+from readmit.models.batch import Batch, batch_status, check_batch, unanswered_requests
 from readmit.models.chat import response_body
 from readmit.models.embedders import Lexical
 from readmit.models.protocols import Ask, Reply
@@ -25,7 +25,7 @@ def answered(directory: Path, round_: int, *, only: int | None = None, model: Ru
     """Answer what waits as a batch runner would: from the request lines alone."""
     model = model or Ruled(name="strong")
     lines = []
-    for line in list(waiting(directory))[:only]:
+    for line in list(unanswered_requests(directory))[:only]:
         request = json.loads(line)
         system, user = (message["content"] for message in request["body"]["messages"])
         stage = request["body"]["response_format"]["json_schema"]["name"].partition("-")[0]
@@ -88,7 +88,7 @@ def test_an_error_in_the_answers_ends_closed(tmp_path: Path) -> None:
                 answered(directory, number)
         failed = [
             {"custom_id": json.loads(line)["custom_id"], "error": {"code": "expired", "message": "not processed"}}
-            for line in waiting(directory)
+            for line in unanswered_requests(directory)
         ]
         (directory / "responses2.jsonl").write_text("".join(json.dumps(line) + "\n" for line in failed))
         returned = inference(workspace, directory).come_back(agent)

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.inference import Inference
-from readmit.inference.derive import PREMISES, maker, source_of
+from readmit.inference.derive import maker, source_of
 from readmit.models.embedders import Lexical
 from readmit.models.protocols import Fault
 from readmit.models.stages.extract import PROMPT, Turn
+from readmit.models.stages.imply import PREMISES
 from readmit.records.error_types import ModelError
 from readmit.records.items import Drafted
 from readmit.workspace.workspace import Workspace
@@ -59,7 +60,7 @@ def test_statements_are_recorded_with_receipts_and_what_has_no_quote_is_dropped_
     assert [receipt.evidence for receipt in item.receipts] == [said]
     # Only those who may see the evidence may see the item.
     assert (item.scope.task, item.scope.roles) == ("trip", ("planner",))
-    assert workspace._desk.log.derived.read(PREMISES, maker("reader", PROMPT), [source_of(item.text)])
+    assert workspace._desk.log.derived.read(PREMISES.stored, maker("reader", PROMPT), [source_of(item.text)])
 
 
 def test_extracting_again_changes_and_costs_nothing() -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.inference.derive import FACTS, VECTOR, maker, source_of
+from readmit.inference.derive import VECTOR, maker, source_of
 from readmit.log.engines.sqlite import SqliteConnection
 from readmit.models.embedders import Lexical
 from readmit.models.stages.imply import IMPLIED
@@ -26,9 +26,9 @@ def test_two_workspaces_with_equal_texts_share_nothing(tmp_path: Path) -> None:
         assert states(first)["bedtime"] == "premise_changed"
         # The other one knows nothing of it: no verdict, no derived text, no vector.
         assert states(agents[1].come_back())["bedtime"] == "admitted"
-        facts = maker(model.name, IMPLIED)
-        assert one._desk.log.derived.read(FACTS, facts, [source_of(SHIFT)])
-        assert not two._desk.log.derived.read(FACTS, facts, [source_of(SHIFT)])
+        facts = maker(model.name, IMPLIED.prompt)
+        assert one._desk.log.derived.read(IMPLIED.stored, facts, [source_of(SHIFT)])
+        assert not two._desk.log.derived.read(IMPLIED.stored, facts, [source_of(SHIFT)])
         assert not two._desk.log.derived.read(VECTOR, Lexical.name, [source_of(SHIFT)])
         second = foresee(two, model).come_back(agents[1])
         assert states(second)["bedtime"] == "premise_changed"

@@ -12,8 +12,8 @@ import pytest
 from readmit import Pair
 from readmit.cli.model_use.model_options import prepared_lines
 from readmit.inference import Inference, Prepared, Settings
-from readmit.inference.settings import Budgets
-from readmit.models.batch import Batch, batch_status, waiting
+from readmit.inference.settings import RequestBudgets
+from readmit.models.batch import Batch, batch_status, unanswered_requests
 from readmit.models.embedders import Lexical
 from readmit.models.protocols import Fault
 from readmit.models.stages.extract import Turn
@@ -509,7 +509,7 @@ def test_many_statements_are_put_to_the_linker_by_nearness() -> None:
 
 def test_requests_are_as_long_as_the_settings_say() -> None:
     model = answering()
-    inference = opened(model, budgets=Budgets(link_tokens=77, link_chars=120))
+    inference = opened(model, budgets=RequestBudgets(link_tokens=77, link_chars=120))
     assert inference.prepare(begun(inference)).links == 2
     asks = [ask for ask in model.seen if ask.stage == "link"]
     assert len(asks) > 1
@@ -583,7 +583,10 @@ def test_what_signals_and_linker_ask_goes_out_in_one_round(tmp_path: Path) -> No
     inference.team.linker = inference.team.implier = away
     with pytest.raises(PendingAnswers):
         inference.come_back(agent)
-    asked = [json.loads(line)["body"]["response_format"]["json_schema"]["name"] for line in waiting(away.directory)]
+    asked = [
+        json.loads(line)["body"]["response_format"]["json_schema"]["name"]
+        for line in unanswered_requests(away.directory)
+    ]
     assert {name.partition("-")[0] for name in asked} == {"link", "implied"}
 
 

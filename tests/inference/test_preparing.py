@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.inference import Prepared
-from readmit.inference.settings import Budgets
+from readmit.inference.settings import RequestBudgets
 from readmit.models.embedders import Lexical
 from readmit.models.protocols import Fault
 from readmit.records.acts.event import EventKind
@@ -353,7 +353,7 @@ def test_several_targets_and_more_observations_share_a_scan() -> None:
         hear(workspace, SHIFT, SHOES, *(f"{SHOES} {number}" for number in range(4)))
         model = Ruled()
         model.rules["scan"] = lambda _: '{"labels": []}'
-        budgets = Budgets(scan_tokens=99, verify_tokens=88)
+        budgets = RequestBudgets(scan_tokens=99, verify_tokens=88)
         settings = {"scan_targets": 2, "scan_per_call": 6, "budgets": budgets, "linking": False}
         foresee(workspace, model, signals=("scan",), **settings).come_back(agent)
         assert model.asked["scan"] == 1

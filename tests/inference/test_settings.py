@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from readmit.inference import Settings, settings_from
-from readmit.inference.settings import InferenceModels
-from readmit.models.embedders import Lexical
-from readmit.records.error_types import ModelError, RecordError
+from readmit.errors import ModelError, RecordError
+from readmit.inference import InferenceModels, Settings, settings_from
+from readmit.models import Lexical
 from readmit.rules.invalidate.propose import Signal
 from tests.inference.world import Ruled
 

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from readmit import State
 from readmit.records.canonical import canonical
-from readmit.records.reasons import State
 from tests.inference.world import SHIFT, SHOES, Ruled, away, foresee, hear, home, states
 
 if TYPE_CHECKING:
+    from readmit import Return
     from readmit.inference import Announcement
-    from readmit.workspace.return_handle import Return
 
 NEWS = (SHOES, SHIFT, "It rained all day.", "The neighbor got a dog.")
 
@@ -112,7 +112,7 @@ def test_an_explicit_event_is_announced_too() -> None:
 
 
 def test_a_view_that_waits_is_refused_once_the_watch_has_seen_the_change() -> None:
-    from readmit.records.error_types import ExposureError
+    from readmit.errors import ExposureError
 
     workspace = home()
     agent = away(workspace)

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit import AsyncWorkspace, Workspace
+from readmit import AsyncWorkspace, Reason, Workspace
 from readmit.diagnosis.verification.restore import restore
-from readmit.records.error_types import ExposureError, StoreError, TamperedError
-from readmit.records.reasons import Reason
+from readmit.errors import ExposureError, StoreError, TamperedError
 from tests.crash.team import prepare, usable, verify
 from tests.keys import id_of, keys_of
 

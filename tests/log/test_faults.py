@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
+from readmit.errors import StoreError
 from readmit.log.engines.sqlite_files import OpenFiles
 from readmit.log.location import names
-from readmit.records.error_types import StoreError
 from tests.crash.team import prepare, verify
 
 if TYPE_CHECKING:

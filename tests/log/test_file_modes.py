@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
+from readmit.errors import StoreError
 from readmit.log.engines.sqlite import SqliteConnection
-from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

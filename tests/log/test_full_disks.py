@@ -11,7 +11,7 @@ import pytest
 
 from readmit import Workspace
 from readmit.diagnosis.verification.audit_check import audit
-from readmit.records.error_types import ReadmitError, SealError, StoreError
+from readmit.errors import ReadmitError, SealError, StoreError
 from readmit.trust.watermark import FileWatermark
 from tests.crash.team import prepare, verify
 

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from readmit.events import EventKind
 from readmit.log.location import open_store
 from readmit.records.acts.draft import draft
-from readmit.records.acts.event import EventKind
-from readmit.records.items import Fact, Frontier, Item, Obligation, RoleConstraint, Scope
+from readmit.records.items import Fact, Frontier, Obligation, RoleConstraint, Scope
 from tests.scene import START, indexed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from readmit import Item
     from readmit.log.log import Log
 
 SAID: dict[str, Any] = {"text": "The hotel is bookéd.", "by": "bob", "depends_on": ("a", "b")}

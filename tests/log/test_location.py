@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from readmit import Workspace
+from readmit.errors import StoreError
 from readmit.log.location import is_url, shown
-from readmit.records.error_types import StoreError
 from tests.cli.run import run
 
 SECRET = "s3cret-w0rd"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from readmit.errors import StoreError
 from readmit.log.engines import sqlite as connection
 from readmit.log.engines.sqlite import SqliteConnection
-from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from pathlib import Path

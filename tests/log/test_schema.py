@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
-from readmit.records.error_types import TamperedError
+from readmit.errors import TamperedError
 
 if TYPE_CHECKING:
     from tests.postgres import Server

@@ -11,7 +11,7 @@ import pytest
 from readmit import Workspace
 from readmit.diagnosis.verification.log_verifier import LogVerifier
 from readmit.errors import ReadmitError, SealError
-from readmit.records.acts.event import EventKind
+from readmit.events import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable

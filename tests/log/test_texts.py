@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from readmit import Workspace
-from readmit.backends.port import Material
-from readmit.backends.scopedmem import ScopedMem
-from readmit.log.ledger import Binding, Entry
+from readmit.backends import ScopedMem
+from readmit.log.ledger import Entry
 from readmit.log.location import names
+from readmit.memory import Binding, Material
 from readmit.records.identity import own_id
 from tests.crash.team import verify
 from tests.scene import START

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readmit.events import EventKind
 from readmit.log.engines.sqlite import SqliteConnection
 from readmit.log.log import Log
 from readmit.records.acts.draft import draft
-from readmit.records.acts.event import EventKind, Revoke
+from readmit.records.acts.event import Revoke
 from readmit.records.acts.moments import Void
 from readmit.records.items import Fact, Scope
 from tests.scene import START

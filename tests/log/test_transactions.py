@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
+from readmit.errors import StoreError
 from readmit.log.engines import sqlite
 from readmit.log.location import is_url
-from readmit.records.error_types import StoreError
 from tests.crash.team import verify
 from tests.scene import START
 

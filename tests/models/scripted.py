@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.models.protocols import Failure, Reply, Usage
+from readmit.models import Failure, Reply, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from readmit.models.protocols import Ask
+    from readmit.models import Ask
 
     Line = str | Reply | Failure
 

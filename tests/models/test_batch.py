@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit.models.batch import Batch, batch_status, check_batch, waiting
+from readmit.models.batch import Batch, batch_status, check_batch, unanswered_requests
 from readmit.models.protocols import Ask, Failure, Fault, Reply
-from readmit.models.structured import answer, schema_of
+from readmit.models.structured import ask_typed, schema_of
 from readmit.models.usage import Metered, TokenLedger, most_tokens
 from readmit.records.error_types import ModelError, PendingAnswers
 from tests.models.stand_in import completion
@@ -70,7 +70,7 @@ def test_several_rounds_to_the_end(tmp_path: Path) -> None:
     assert len(requests(directory)) == 5
     respond(
         directory,
-        (line(json.loads(text)["custom_id"], "second") for text in list(waiting(directory))),
+        (line(json.loads(text)["custom_id"], "second") for text in list(unanswered_requests(directory))),
         "responses-2.jsonl",
     )
     replies = Batch(directory, "strong").ask(asks)
@@ -99,9 +99,9 @@ def test_a_repair_is_one_more_round(tmp_path: Path) -> None:
     model = Batch(tmp_path, "strong")
     for text in ("not json", '{"answer": "compatible"}'):
         with pytest.raises(PendingAnswers):
-            answer(model, [ask()], Verdict)
+            ask_typed(model, [ask()], Verdict)
         respond(tmp_path, [line(request["custom_id"], text) for request in requests(tmp_path)[-1:]])
-    assert answer(model, [ask()], Verdict) == [Verdict(answer="compatible")]
+    assert ask_typed(model, [ask()], Verdict) == [Verdict(answer="compatible")]
     assert len(requests(tmp_path)) == 2
 
 
@@ -192,7 +192,7 @@ def test_a_byte_order_mark_loses_neither_the_first_answer_nor_the_first_request(
     pending(Batch(tmp_path, "strong"), asks)
     file = tmp_path / "requests.jsonl"
     file.write_bytes(MARK + file.read_bytes())
-    respond(tmp_path, [line(request["custom_id"]) for request in map(json.loads, waiting(tmp_path))])
+    respond(tmp_path, [line(request["custom_id"]) for request in map(json.loads, unanswered_requests(tmp_path))])
     answers = tmp_path / "responses.jsonl"
     answers.write_bytes(MARK + answers.read_bytes())
     assert len(Batch(tmp_path, "strong").ask(asks)) == 2
@@ -277,7 +277,7 @@ def test_the_counts(tmp_path: Path) -> None:
     assert (counts.requests, counts.answered, counts.failed, counts.waiting) == (4, 1, 1, 2)
     assert counts == batch_status(tmp_path)
     assert report.repeated == 1
-    assert [json.loads(text)["custom_id"] for text in waiting(tmp_path)] == ids[2:]
+    assert [json.loads(text)["custom_id"] for text in unanswered_requests(tmp_path)] == ids[2:]
 
 
 def test_files_count_in_the_natural_order_of_their_names(tmp_path: Path) -> None:

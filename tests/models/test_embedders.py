@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from readmit.models import embedders
-from readmit.models.embedders import (
-    CachedEmbedder,
-    FunctionEmbedder,
-    Lexical,
-    MiniLM,
-    OpenAIEmbedder,
-    VectorsInMemory,
-    open_embedder,
-)
-from readmit.models.endpoint import Endpoint
-from readmit.records.error_types import ModelError
+from readmit.errors import ModelError
+from readmit.models import Endpoint, FunctionEmbedder, Lexical, MiniLM, OpenAIEmbedder, embedders, open_embedder
+from readmit.models.embedders import CachedEmbedder, VectorsInMemory
 from tests.models.stand_in import StandIn, fails, sends
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readmit.errors import RecordError
 from readmit.models.fence import fence, mark_for, visible_text
-from readmit.records.error_types import RecordError
 
 TEXTS = st.lists(st.text(max_size=200), min_size=1, max_size=4)
 

@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from readmit.models.gguf import Gguf
-from readmit.models.open_model import open_model
+from readmit.models.model_lines import open_model
 from readmit.models.protocols import Ask, Failure, Fault, Reply
 from readmit.models.recorded import Recorded, Recorder
-from readmit.models.structured import answer, schema_of
+from readmit.models.structured import ask_typed, schema_of
 from readmit.models.usage import Metered, TokenLedger
 from readmit.records.error_types import ModelError
 from readmit.records.verdicts import Answer
@@ -46,7 +46,7 @@ def model(local_model: Path) -> Iterator[Gguf]:
 
 def test_typed_answers_in_order_with_their_usage(model: Gguf) -> None:
     ledger = TokenLedger()
-    results = answer(Metered(model, ledger), [ask(number) for number in range(3)], Judgement)
+    results = ask_typed(Metered(model, ledger), [ask(number) for number in range(3)], Judgement)
     assert [type(result) for result in results] == [Judgement] * 3
     (stage,) = ledger.stages()
     assert stage.calls == 3
@@ -57,10 +57,10 @@ def test_typed_answers_in_order_with_their_usage(model: Gguf) -> None:
 
 def test_what_it_answered_can_be_recorded_and_replayed(model: Gguf, tmp_path: Path) -> None:
     asked = [ask(number) for number in range(2)]
-    said = answer(Recorder(model, tmp_path / "answers.jsonl"), asked, Judgement)
+    said = ask_typed(Recorder(model, tmp_path / "answers.jsonl"), asked, Judgement)
     replayed = Recorded(tmp_path / "answers.jsonl")
     assert replayed.name == model.name
-    assert answer(replayed, asked, Judgement) == said
+    assert ask_typed(replayed, asked, Judgement) == said
 
 
 def test_the_name_follows_the_content(model: Gguf, local_model: Path) -> None:
@@ -82,7 +82,7 @@ class Open(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def test_short_answers_in_form(local_model: Path) -> None:
     with Gguf(local_model, context=1_024, threads=1, text_chars=12, list_items=3, compact=True) as small:
-        results = answer(small, [ask(number) for number in range(2)], Open, repair=False)
+        results = ask_typed(small, [ask(number) for number in range(2)], Open, repair=False)
         assert small.name == "smollm2-135m.gguf@b179c9523d0e6a0f"
         (reply,) = small.ask([msgspec.structs.replace(ask(), schema=schema_of(Open))])
     for result in results:

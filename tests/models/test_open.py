@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.models.batch import Batch
-from readmit.models.open_model import open_model
+from readmit.models.model_lines import open_model
 from readmit.models.openai_compatible import OpenAICompatible
 from readmit.records.error_types import ModelError
 
@@ -86,9 +86,7 @@ def test_a_missing_package_names_the_command(
     package: str, spec: str, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     find = importlib.util.find_spec
-    monkeypatch.setattr(
-        "readmit.models.extras.find_spec", lambda name, *rest: None if name == package else find(name, *rest)
-    )
+    monkeypatch.setattr("readmit.plugins.find_spec", lambda name, *rest: None if name == package else find(name, *rest))
     with pytest.raises(ModelError) as raised:
         open_model(spec)
     assert str(raised.value) == f"{package} is not installed; run: {command}"
@@ -96,7 +94,7 @@ def test_a_missing_package_names_the_command(
 
 def test_opening_loads_no_heavy_library() -> None:
     code = (
-        "import sys; from readmit.models.open_model import open_model; "
+        "import sys; from readmit.models.model_lines import open_model; "
         "open_model('openai:m?base_url=http://localhost:1/v1'); open_model('batch:x?model=m'); "
         "print(sorted({'openai', 'httpx2', 'xllamacpp', 'numpy', 'filelock'} & set(sys.modules)))"
     )

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.models.endpoint import MAX_RESPONSE_BYTES, Endpoint
-from readmit.models.openai_compatible import OpenAICompatible
-from readmit.models.protocols import Ask, Failure, Fault, Reply
-from readmit.records.error_types import ModelError
+from readmit.errors import ModelError
+from readmit.models import Ask, Endpoint, Failure, Fault, OpenAICompatible, Reply
+from readmit.models.endpoint import MAX_RESPONSE_BYTES
 from tests.models.stand_in import (
     StandIn,
     completion,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
-from readmit.models.usage import Metered, TokenLedger, most_tokens
-from readmit.records.error_types import ModelError, PendingAnswers
+from readmit.errors import ModelError, PendingAnswers
+from readmit.models import Ask, Failure, Fault, Metered, Reply, TokenLedger, Usage
+from readmit.models.usage import most_tokens
 from tests.models.scripted import Scripted, reply
 
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from readmit.errors import RecordError
 from readmit.records.canonical import canonical, decode, digest_of
-from readmit.records.error_types import RecordError
 from readmit.records.probes import (
     CallableProbe,
     CommandProbe,

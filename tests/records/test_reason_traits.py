@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from readmit.records.reasons import DutyState, Reason
+from readmit import DutyState, Reason
 
 
 def test_a_grant_sets_aside_only_what_an_event_or_a_verdict_did() -> None:

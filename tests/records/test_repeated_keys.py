@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readmit import Policy
+from readmit.errors import ReadmitError
 from readmit.inference import settings_from
 from readmit.records.canonical import decode_file, repeated_key
-from readmit.records.error_types import ReadmitError
-from readmit.records.policy import Policy
 from readmit.scenario import document
 from tests.cli.run import run
 
@@ -33,7 +33,7 @@ READERS: dict[str, tuple[Callable[[str], object], str, str]] = {
         "policy.json: line 1, column 22: the key 'writers' is given twice",
     ),
     "the policy of a scenario": (
-        document.read,
+        document.read_scenario,
         '{"readmit": 1, "name": "x", "policy": {"writers": ["bob"], "writers": ["mallory"]}, "steps": []}',
         "line 1, column 60: the key 'writers' is given twice",
     ),

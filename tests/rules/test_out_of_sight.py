@@ -13,8 +13,8 @@ from tests.scene import START, Scene
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from readmit import Item
     from readmit.records.acts.event import Event
-    from readmit.records.items import Item
 
 DAY = timedelta(days=1)
 STANDING = {"admitted", "not_needed", "withheld"}

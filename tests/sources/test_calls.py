@@ -6,8 +6,9 @@ import time
 import pytest
 
 from readmit.records.error_types import GoneError, ProbeError
+from readmit.records.policy import LookRules
 from readmit.records.probes import Finding
-from readmit.sources import Looker, LookLimits
+from readmit.sources import Looker
 
 
 def test_the_answer_of_a_registered_function_is_captured_and_compared() -> None:
@@ -62,7 +63,7 @@ def test_a_function_that_hangs_is_given_up_and_not_called_again_until_it_ends() 
         hold.wait(60)
         return "text"
 
-    looker = Looker(LookLimits(seconds=3.0), callables={"call": call})
+    looker = Looker(LookRules(seconds=3), callables={"call": call})
     _, probe = looker.capture_call("call")
     hold.clear()
     assert [found.why for found in looker.look([probe])] == ["it took too long"]
@@ -94,7 +95,7 @@ def test_a_look_ends_after_its_total_time_and_count_and_says_what_it_did_not_rea
             over.wait(60)
         return "text"
 
-    looker = Looker(LookLimits(total_seconds=3, count=3), callables={"slow": slow})
+    looker = Looker(LookRules(total_seconds=3, count=3), callables={"slow": slow})
     _, probe = looker.capture_call("slow")
     found = looker.look([probe] * 5)
     over.set()

@@ -11,8 +11,8 @@ import pytest
 
 from readmit.records.error_types import ProbeError
 from readmit.records.probes import Finding
-from readmit.sources import Looker, LookLimits, sandbox
-from tests.sources.conftest import PATIENT
+from readmit.sources import Looker, sandbox
+from tests.sources.conftest import PATIENT, limits_of
 
 if TYPE_CHECKING:
     from tests.sources.conftest import Repo
@@ -21,7 +21,7 @@ PYTHON = sys.executable
 
 
 def looker(root: Path, *commands: tuple[str, ...], **limits: object) -> Looker:
-    return Looker(LookLimits(roots=(str(root),), commands=commands, **PATIENT | limits))  # type: ignore[arg-type]
+    return Looker(limits_of(roots=(str(root),), commands=commands, **PATIENT | limits))
 
 
 def test_the_output_of_an_allowed_command_is_captured_and_compared(root: Path) -> None:

@@ -7,8 +7,9 @@ import pytest
 
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError, RecordError
+from readmit.records.policy import LookRules
 from readmit.records.probes import FileProbe, Finding
-from readmit.sources import Looker, LookLimits
+from readmit.sources import Looker
 from tests.sources.conftest import settled
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ def test_a_second_root_is_reached_by_absolute_paths(root: Path, tmp_path: Path) 
     second = tmp_path / "second"
     second.mkdir()
     (second / "a.txt").write_text(TEXT)
-    both = Looker(LookLimits(roots=(str(root), str(second))))
+    both = Looker(LookRules(roots=(str(root), str(second))))
     _, probe = both.capture_file(str(second / "a.txt"))
     assert [found.outcome for found in both.look([probe])] == [Finding.UNCHANGED]
     with pytest.raises(GoneError, match=r"there is no a\.txt"):

@@ -7,9 +7,10 @@ import msgspec
 import pytest
 
 from readmit.records.error_types import GoneError, ProbeError, RecordError
+from readmit.records.policy import LookRules
 from readmit.records.probes import Finding, GitProbe
-from readmit.sources import Looker, LookLimits
-from tests.sources.conftest import PATIENT, Repo
+from readmit.sources import Looker
+from tests.sources.conftest import PATIENT, Repo, limits_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,9 +129,9 @@ def test_a_rewritten_history_is_compared_by_its_text(repo: Repo, looker: Looker)
 def test_a_worktree_is_read_if_its_repository_is_below_a_root_too(repo: Repo, root: Path, tmp_path: Path) -> None:
     repo.commit(a__txt="text\n")
     repo.git("worktree", "add", "--quiet", "-b", "side", str(tmp_path / "side"))
-    both = Looker(LookLimits(roots=(str(root), str(tmp_path / "side"))))
+    both = Looker(LookRules(roots=(str(root), str(tmp_path / "side"))))
     assert both.capture_git("a.txt", repository=str(tmp_path / "side"), ref="side").text == "text\n"
-    alone = Looker(LookLimits(roots=(str(tmp_path / "side"),)))
+    alone = Looker(LookRules(roots=(str(tmp_path / "side"),)))
     with pytest.raises(ProbeError, match=r"^roots: .* keeps objects in"):
         alone.capture_git("a.txt", repository=".", ref="side")
 
@@ -150,7 +151,7 @@ def test_a_directory_without_a_repository_was_not_looked_at(repo: Repo, root: Pa
 
 def test_one_probe_that_fails_leaves_the_others_of_its_repository_alone(repo: Repo, root: Path) -> None:
     repo.commit(a__txt="text\n", big__txt="x" * 5_000)
-    looker = Looker(LookLimits(roots=(str(root),), bytes=1_000))
+    looker = Looker(LookRules(roots=(str(root),), bytes=1_000))
     _, probe = looker.capture_git("a.txt", repository="repo")
     big = msgspec.structs.replace(probe, path="big.txt")
     assert [found.outcome for found in looker.look([probe, big, probe])] == [
@@ -194,7 +195,7 @@ def test_a_repository_is_read_in_every_form_that_git_gives_it(form: str, hashing
     repo.git("tag", "--annotate", "--message=m", "v1")
     if FORMS[form]:
         repo.git(*FORMS[form])
-    looker = Looker(LookLimits(roots=(str(root),), **PATIENT))  # type: ignore[arg-type]
+    looker = Looker(limits_of(roots=(str(root),), **PATIENT))
     for commit, text in texts.items():
         assert looker.capture_git("sub/a.txt", repository="repo", ref=commit).text == text
     for ref in ("HEAD", "main", "heads/main", "refs/heads/main", "v1", "tags/v1"):
@@ -231,7 +232,7 @@ def test_a_root_may_be_named_through_a_link(repo: Repo, root: Path, tmp_path: Pa
     repo.commit(a__txt="text\n")
     repo.git("worktree", "add", "--quiet", "-b", "side", str(root / "side"))
     (tmp_path / "link").symlink_to(root)
-    looker = Looker(LookLimits(roots=(str(tmp_path / "link"),), **PATIENT))  # type: ignore[arg-type]
+    looker = Looker(limits_of(roots=(str(tmp_path / "link"),), **PATIENT))
     assert looker.capture_git("a.txt", repository="side").text == "text\n"
 
 

@@ -12,10 +12,11 @@ import msgspec
 import pytest
 
 from readmit.records.error_types import RecordError
+from readmit.records.policy import LookRules
 from readmit.records.probes import FileProbe, Finding, GitProbe, SqlProbe
-from readmit.sources import Looker, LookLimits
+from readmit.sources import Looker
 from readmit.sources.look import LookDeadline
-from tests.sources.conftest import Repo
+from tests.sources.conftest import Repo, limits_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +56,7 @@ def test_many_repositories_are_looked_at_with_few_processes(root: Path, looker: 
 
 def test_a_database_that_hangs_is_asked_once_in_a_look(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_bytes(b"")
-    looker = Looker(LookLimits(seconds=0.3), databases={"a": str(tmp_path / "a.db")})
+    looker = Looker(limits_of(seconds=0.3), databases={"a": str(tmp_path / "a.db")})
     endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
     found = looker.look([SqlProbe(digest=D, database="a", query=endless)] * 20)
     assert [one.why for one in found[1:]] == ["a took too long before in this look"] * 19
@@ -80,7 +81,7 @@ def test_roots_do_not_move_with_the_working_directory(
 ) -> None:
     (root / "a.txt").write_text("text")
     monkeypatch.chdir(root)
-    looker = Looker(LookLimits(roots=(".",)))
+    looker = Looker(LookRules(roots=(".",)))
     monkeypatch.chdir(tmp_path)
     assert looker.capture_file("a.txt").text == "text"
 
@@ -88,10 +89,10 @@ def test_roots_do_not_move_with_the_working_directory(
 @pytest.mark.parametrize("field", ["roots", "hosts", "private_hosts", "commands"])
 def test_a_text_in_place_of_a_list_of_limits_is_refused(field: str) -> None:
     """It would be read as a list of letters, and / is a root."""
-    with pytest.raises(RecordError, match=f"^{field}: give a list"):
-        LookLimits(**{field: "/srv"})  # type: ignore[arg-type]
-    with pytest.raises(RecordError, match=r"^commands: give a list"):
-        LookLimits(commands=("git --version",))  # type: ignore[arg-type]
+    with pytest.raises(RecordError, match=f"LookRules.{field}: Expected `array`, got `str`"):
+        LookRules(**{field: "/srv"})  # type: ignore[arg-type]
+    with pytest.raises(RecordError, match=r"LookRules.commands\[0\]: Expected `array`, got `str`"):
+        LookRules(commands=("git --version",))  # type: ignore[arg-type]
 
 
 def test_importing_the_prober_loads_no_network_and_no_database() -> None:

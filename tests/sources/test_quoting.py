@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readmit.errors import GoneError
 from readmit.records.canonical import digest_of
-from readmit.records.error_types import GoneError
 from readmit.records.probes import FileProbe, Finding
 from readmit.sources.look import LookDeadline
 from readmit.sources.quote_finder import FileLines, found_again, quoted_part

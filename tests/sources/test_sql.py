@@ -10,8 +10,9 @@ import pytest
 
 from readmit.records.error_types import ProbeError, RecordError
 from readmit.records.probes import Finding
-from readmit.sources import Looker, LookLimits
+from readmit.sources import Looker
 from tests.postgres import ROLE
+from tests.sources.conftest import limits_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +48,7 @@ def run(place: str, statement: str) -> None:
 
 
 def looker(database: str, **limits: object) -> Looker:
-    return Looker(LookLimits(**limits), databases={"crm": database})  # type: ignore[arg-type]
+    return Looker(limits_of(**limits), databases={"crm": database})
 
 
 def marked(database: str) -> str:

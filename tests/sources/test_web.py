@@ -17,9 +17,9 @@ from cryptography.x509.oid import NameOID
 
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import Finding, HttpProbe
-from readmit.sources import Looker, LookLimits
+from readmit.sources import Looker
 from readmit.sources.web import public
-from tests.sources.conftest import PATIENT
+from tests.sources.conftest import PATIENT, limits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,7 +48,7 @@ class Site:
 
     def looker(self, **limits: object) -> Looker:
         given = {"hosts": (self.host,), "private_hosts": (self.host,), **PATIENT, **limits}
-        return Looker(LookLimits(**given))  # type: ignore[arg-type]
+        return Looker(limits_of(**given))
 
 
 def page(body: bytes, *, status: int = 200, kind: str = "text/plain", **headers: str) -> Callable[..., None]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from readmit.text.nearness import name_words, near, words_of
+from readmit.text.nearness import content_words, name_words, near
 
 
 @pytest.mark.parametrize("name", ["hotel_name", "hotel.name", "Hotel-Name", "hotel..name"])
@@ -11,7 +11,7 @@ def test_a_name_has_the_same_words_however_they_are_joined(name: str) -> None:
 
 
 def test_words_that_say_nothing_do_not_count() -> None:
-    assert words_of("What is the current price of the rooms?") == {"price", "room"}
+    assert content_words("What is the current price of the rooms?") == {"price", "room"}
 
 
 def test_what_shares_the_rare_words_of_a_need_is_near() -> None:

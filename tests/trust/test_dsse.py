@@ -15,9 +15,9 @@ from securesystemslib.dsse import Envelope as OtherEnvelope
 from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import CryptoSigner, SSlibKey  # type: ignore[attr-defined]
 
+from readmit.errors import SealError
 from readmit.records.canonical import canonical, convert
 from readmit.records.decisions import Envelope, Signature
-from readmit.records.error_types import SealError
 from readmit.trust.dsse import open_envelope, pre_authentication_encoding, seal
 from readmit.trust.private_keys import LocalSigner
 from readmit.trust.trusted_keys import keyid_of

@@ -24,7 +24,7 @@ from sigstore_models.common.v1 import PublicKey, PublicKeyDetails
 
 from readmit.records.error_types import SealError
 from readmit.trust.merkle import consistency_proof, inclusion_proof, leaf_hash, tree_hash, verify_consistency
-from readmit.trust.notes import cosign, open_note, sign
+from readmit.trust.notes import cosign_note, open_note, sign
 from readmit.trust.tlog import LogCheckpoint
 
 from .test_notes import KEY, NAME, OTHER
@@ -91,7 +91,7 @@ def test_both_agree_on_which_trees_extend_which(other_tree: Any) -> None:
 def test_rekors_verifier_opens_our_checkpoint(other_tree: Any) -> None:
     head = LogCheckpoint(NAME, 7, other_tree.get_root(7))
     note = sign(head.text, NAME, SIGNER)
-    theirs = SignedCheckpoint.from_text((note + cosign(note, "witness.example/w1", OTHER, 12)).decode())
+    theirs = SignedCheckpoint.from_text((note + cosign_note(note, "witness.example/w1", OTHER, 12)).decode())
     assert (theirs.checkpoint.origin, theirs.checkpoint.log_size) == (NAME, 7)
     assert theirs.checkpoint.log_hash == head.root.hex()
     assert [one.name for one in theirs.signed_note.signatures] == [NAME, "witness.example/w1"]

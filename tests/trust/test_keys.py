@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
-from readmit.records.error_types import SealError
+from readmit.errors import SealError
 from readmit.trust.dsse import open_envelope, seal
 from readmit.trust.private_keys import FileRing, KeyRing, MemoryRing, public_pem
 from readmit.trust.trusted_keys import keyid_of

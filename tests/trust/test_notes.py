@@ -13,11 +13,11 @@ from readmit.trust.notes import (
     LONGEST_NOTE,
     MOST_SIGNATURES,
     NoteKey,
-    cosign,
+    cosign_note,
     open_note,
     read_vkeys,
     sign,
-    verify,
+    verify_note,
 )
 
 from .world import RING, SIGNER
@@ -54,8 +54,8 @@ def test_what_was_signed_opens(text: str) -> None:
 
 def test_a_cosignature_says_when() -> None:
     note = sign(TEXT, NAME, SIGNER)
-    both = note + cosign(note, WITNESS.name, OTHER, 1_679_315_147)
-    text, (first, second) = verify(both, [WITNESS, KEY])
+    both = note + cosign_note(note, WITNESS.name, OTHER, 1_679_315_147)
+    text, (first, second) = verify_note(both, [WITNESS, KEY])
     assert text == TEXT
     assert first == (KEY, None)
     assert second == (WITNESS, 1_679_315_147)
@@ -72,7 +72,7 @@ def test_a_cosignature_is_over_header_time_and_text() -> None:
             return OTHER.sign(data)
 
     spy = Spy()
-    cosign(sign("origin\n7\nroot\n", NAME, SIGNER), WITNESS.name, spy, 12)
+    cosign_note(sign("origin\n7\nroot\n", NAME, SIGNER), WITNESS.name, spy, 12)
     assert spy.seen == b"cosignature/v1\ntime 12\norigin\n7\nroot\n"
 
 
@@ -110,7 +110,7 @@ def test_a_flipped_bit_never_verifies(at: int, bit: int) -> None:
 @given(at=st.integers(0), bit=st.integers(0, 7))
 def test_a_flipped_bit_never_leaves_a_cosignature(at: int, bit: int) -> None:
     note = sign("o\n1\nr\n", NAME, SIGNER)
-    line = bytearray(cosign(note, WITNESS.name, OTHER, 5))
+    line = bytearray(cosign_note(note, WITNESS.name, OTHER, 5))
     line[at % len(line)] ^= 1 << bit
     with pytest.raises(SealError):
         open_note(note + bytes(line), [WITNESS])
@@ -185,4 +185,4 @@ def test_what_is_no_key_is_refused_by_name(word: str) -> None:
 @pytest.mark.parametrize("time", [-1, 2**63])
 def test_a_witness_signs_no_impossible_time(time: int) -> None:
     with pytest.raises(SealError, match="time: "):
-        cosign(sign(TEXT, NAME, SIGNER), WITNESS.name, OTHER, time)
+        cosign_note(sign(TEXT, NAME, SIGNER), WITNESS.name, OTHER, time)

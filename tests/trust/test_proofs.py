@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from readmit.records.canonical import canonical, digest_of
 from readmit.records.error_types import SealError
 from readmit.trust.merkle import inclusion_proof, leaf_hash, node_hash, tree_hash
-from readmit.trust.notes import COSIGNATURE, NoteKey, cosign, sign
+from readmit.trust.notes import COSIGNATURE, NoteKey, cosign_note, sign
 from readmit.trust.proofs import LARGEST_PROOF, check_proof, is_proof, prove_event
 from readmit.trust.tlog import LogCheckpoint
 
@@ -86,13 +86,13 @@ def test_every_event_of_every_commit_can_be_proven() -> None:
 def test_a_witness_that_is_asked_for_must_have_cosigned() -> None:
     with pytest.raises(SealError, match="witness/w1 did not cosign"):
         check_proof(PROOF, [KEY], [WITNESS])
-    cosigned = WORLD.prove(1, 2, WORLD.note + cosign(WORLD.note, WITNESS.name, OTHER, 77))
+    cosigned = WORLD.prove(1, 2, WORLD.note + cosign_note(WORLD.note, WITNESS.name, OTHER, 77))
     assert check_proof(cosigned, [KEY], [WITNESS]).signatures == ((KEY, None), (WITNESS, 77))
     assert check_proof(cosigned, [KEY]).signatures == ((KEY, None),)
 
 
 def test_a_witness_alone_proves_nothing() -> None:
-    cosigned = WORLD.prove(1, 2, WORLD.note + cosign(WORLD.note, ORIGIN, OTHER, 77))
+    cosigned = WORLD.prove(1, 2, WORLD.note + cosign_note(WORLD.note, ORIGIN, OTHER, 77))
     with pytest.raises(SealError, match="none of the named keys"):
         check_proof(
             cosigned, [NoteKey(ORIGIN, OTHER.public, COSIGNATURE)], [NoteKey(ORIGIN, OTHER.public, COSIGNATURE)]

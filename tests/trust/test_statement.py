@@ -14,8 +14,8 @@ from google.protobuf import json_format
 from in_toto_attestation.v1.statement import Statement
 from in_toto_attestation.v1.statement_pb2 import Statement as StatementMessage
 
+from readmit.errors import SealError
 from readmit.records.canonical import digest_of_set
-from readmit.records.error_types import SealError
 from readmit.trust.dsse import open_envelope, seal
 from readmit.trust.statement import (
     PAYLOAD_TYPE,
@@ -30,8 +30,7 @@ from .world import CHECKPOINT, IDENTITY, ITEMS, KEYS, MINUTE, NOW, SIGNER, view_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from readmit.records.decisions import ReturnView
-    from readmit.records.items import Item
+    from readmit import Item, ReturnView
 
 
 def test_a_view_survives_the_round_trip() -> None:

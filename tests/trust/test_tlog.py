@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readmit.records.error_types import SealError
+from readmit.errors import SealError
 from readmit.trust.notes import open_note, sign
 from readmit.trust.tlog import LogCheckpoint
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readmit.records.error_types import RecordError, SealError
+from readmit.errors import RecordError, SealError
 from readmit.trust.merkle import (
     EMPTY,
     TreeFrontier,

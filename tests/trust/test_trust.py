@@ -14,7 +14,16 @@ from readmit.records.acts.event import KeyChange
 from readmit.records.canonical import checked
 from readmit.records.error_types import SealError
 from readmit.trust.statement import open_view, seal_view
-from readmit.trust.trusted_keys import current, keyid_of, public_of, retire, revoke, rotation, trust, trusted
+from readmit.trust.trusted_keys import (
+    keyid_of,
+    public_of,
+    retire_key,
+    revoke_key,
+    rotate_key,
+    signing_keys,
+    trust_key,
+    trusted,
+)
 
 from .world import MINUTE, NOW, RING, SIGNER, logged, view_of
 
@@ -30,37 +39,39 @@ class Story:
     now: timedelta = timedelta()
 
 
-ROTATED = (trust(OLD), *rotation([OLD_ID], NEW, now=NOW, overlap=10 * MINUTE))
+ROTATED = (trust_key(OLD), *rotate_key([OLD_ID], NEW, now=NOW, overlap=10 * MINUTE))
 STORIES = {
     "nothing is trusted by itself": Story((), (), ()),
-    "a trusted key": Story((trust(OLD),), (OLD_ID,), (OLD_ID,)),
+    "a trusted key": Story((trust_key(OLD),), (OLD_ID,), (OLD_ID,)),
     "rotated, within the overlap": Story(ROTATED, (OLD_ID, NEW_ID), (NEW_ID,), 9 * MINUTE),
     "rotated, a moment before its end": Story(
         ROTATED, (OLD_ID, NEW_ID), (NEW_ID,), 10 * MINUTE - timedelta(microseconds=1)
     ),
     "rotated, at its end": Story(ROTATED, (NEW_ID,), (NEW_ID,), 10 * MINUTE),
-    "revoked": Story((trust(OLD), revoke(OLD_ID, reason="stolen")), (), ()),
-    "revoked within the overlap": Story((*ROTATED, revoke(OLD_ID, reason="stolen")), (NEW_ID,), (NEW_ID,)),
-    "the new one revoked": Story((*ROTATED, revoke(NEW_ID, reason="stolen")), (OLD_ID,), ()),
-    "revoked, then trusted again": Story((trust(OLD), revoke(OLD_ID, reason="stolen"), trust(OLD)), (), ()),
-    "revoked before it was ever trusted": Story((revoke(OLD_ID, reason="stolen"), trust(OLD)), (), ()),
-    "retired, then trusted again": Story((trust(OLD), retire(OLD_ID, NOW + MINUTE), trust(OLD)), (), (), 2 * MINUTE),
+    "revoked": Story((trust_key(OLD), revoke_key(OLD_ID, reason="stolen")), (), ()),
+    "revoked within the overlap": Story((*ROTATED, revoke_key(OLD_ID, reason="stolen")), (NEW_ID,), (NEW_ID,)),
+    "the new one revoked": Story((*ROTATED, revoke_key(NEW_ID, reason="stolen")), (OLD_ID,), ()),
+    "revoked, then trusted again": Story((trust_key(OLD), revoke_key(OLD_ID, reason="stolen"), trust_key(OLD)), (), ()),
+    "revoked before it was ever trusted": Story((revoke_key(OLD_ID, reason="stolen"), trust_key(OLD)), (), ()),
+    "retired, then trusted again": Story(
+        (trust_key(OLD), retire_key(OLD_ID, NOW + MINUTE), trust_key(OLD)), (), (), 2 * MINUTE
+    ),
     "retired twice, the earlier end holds": Story(
-        (trust(OLD), retire(OLD_ID, NOW + MINUTE), retire(OLD_ID, NOW + 9 * MINUTE)), (), (), 2 * MINUTE
+        (trust_key(OLD), retire_key(OLD_ID, NOW + MINUTE), retire_key(OLD_ID, NOW + 9 * MINUTE)), (), (), 2 * MINUTE
     ),
-    "retired without a moment": Story((trust(OLD), KeyChange(key=OLD_ID, change="retire")), (), ()),
+    "retired without a moment": Story((trust_key(OLD), KeyChange(key=OLD_ID, change="retire")), (), ()),
     "retired without a moment, then with one": Story(
-        (trust(OLD), KeyChange(key=OLD_ID, change="retire"), retire(OLD_ID, NOW + MINUTE)), (), ()
+        (trust_key(OLD), KeyChange(key=OLD_ID, change="retire"), retire_key(OLD_ID, NOW + MINUTE)), (), ()
     ),
-    "trusted for a while": Story((msgspec.structs.replace(trust(OLD), until=NOW + MINUTE),), (OLD_ID,), ()),
+    "trusted for a while": Story((msgspec.structs.replace(trust_key(OLD), until=NOW + MINUTE),), (OLD_ID,), ()),
     "trusted for a while, and past it": Story(
-        (msgspec.structs.replace(trust(OLD), until=NOW + MINUTE),), (), (), MINUTE
+        (msgspec.structs.replace(trust_key(OLD), until=NOW + MINUTE),), (), (), MINUTE
     ),
-    "a key under another's id": Story((msgspec.structs.replace(trust(NEW), key=OLD_ID),), (), ()),
+    "a key under another's id": Story((msgspec.structs.replace(trust_key(NEW), key=OLD_ID),), (), ()),
     "a malformed key beside a good one": Story(
-        (trust(OLD), msgspec.structs.replace(trust(NEW), public="?")), (OLD_ID,), (OLD_ID,)
+        (trust_key(OLD), msgspec.structs.replace(trust_key(NEW), public="?")), (OLD_ID,), (OLD_ID,)
     ),
-    "two keys, the newest signs first": Story((trust(OLD), trust(NEW)), (OLD_ID, NEW_ID), (NEW_ID, OLD_ID)),
+    "two keys, the newest signs first": Story((trust_key(OLD), trust_key(NEW)), (OLD_ID, NEW_ID), (NEW_ID, OLD_ID)),
 }
 
 
@@ -70,7 +81,7 @@ def test_whom_to_trust(story: Story) -> None:
     keys = trusted(events, NOW + story.now)
     assert tuple(keys) == story.trusted
     assert all(keyid_of(public) == key for key, public in keys.items())
-    assert current(events) == story.current
+    assert signing_keys(events) == story.current
 
 
 @dataclass(frozen=True)
@@ -81,11 +92,11 @@ class Signed:
 
 
 SIGNED = {
-    "trusted": Signed((trust(OLD),), opens=True),
-    "never trusted": Signed((trust(NEW),), opens=False),
+    "trusted": Signed((trust_key(OLD),), opens=True),
+    "never trusted": Signed((trust_key(NEW),), opens=False),
     "retired, within the overlap": Signed(ROTATED, opens=True, now=MINUTE),
     "retired, after the overlap": Signed(ROTATED, opens=False, now=10 * MINUTE),
-    "revoked": Signed((trust(OLD), revoke(OLD_ID, reason="stolen")), opens=False),
+    "revoked": Signed((trust_key(OLD), revoke_key(OLD_ID, reason="stolen")), opens=False),
 }
 
 
@@ -102,13 +113,13 @@ def test_a_view_opens_only_under_a_trusted_key(case: Signed) -> None:
 
 CHANGES = st.sampled_from(
     [
-        trust(OLD),
-        trust(NEW),
-        retire(OLD_ID, NOW),
-        retire(OLD_ID, NOW + MINUTE),
-        retire(NEW_ID, NOW + MINUTE),
-        revoke(OLD_ID, reason="x"),
-        revoke(NEW_ID, reason="x"),
+        trust_key(OLD),
+        trust_key(NEW),
+        retire_key(OLD_ID, NOW),
+        retire_key(OLD_ID, NOW + MINUTE),
+        retire_key(NEW_ID, NOW + MINUTE),
+        revoke_key(OLD_ID, reason="x"),
+        revoke_key(NEW_ID, reason="x"),
         KeyChange(key=OLD_ID, change="retire"),
     ]
 )
@@ -126,40 +137,40 @@ def test_order_and_repetition_change_nothing(changes: list[KeyChange], shuffler:
 @given(changes=st.lists(CHANGES, max_size=8))
 def test_what_signs_is_trusted_and_time_only_takes_away(changes: list[KeyChange]) -> None:
     events = logged(*changes)
-    assert set(current(events)) <= set(trusted(events, NOW + 99 * MINUTE))
+    assert set(signing_keys(events)) <= set(trusted(events, NOW + 99 * MINUTE))
     assert set(trusted(events, NOW + MINUTE)) <= set(trusted(events, NOW))
 
 
 MALFORMED = {
-    "not base64": (msgspec.structs.replace(trust(OLD), public="?"), "public: not base64"),
-    "beyond ASCII": (msgspec.structs.replace(trust(OLD), public="é"), "public: not base64"),
-    "too short": (msgspec.structs.replace(trust(OLD), public="AAAA"), "public: 3 bytes"),
-    "absent": (msgspec.structs.replace(trust(OLD), public=""), "public: 0 bytes"),
-    "of another id": (msgspec.structs.replace(trust(OLD), key=NEW_ID), "key: is not the SHA-256"),
-    "not a trust": (revoke(OLD_ID, reason="x"), "change: a revoke carries no key"),
+    "not base64": (msgspec.structs.replace(trust_key(OLD), public="?"), "public: not base64"),
+    "beyond ASCII": (msgspec.structs.replace(trust_key(OLD), public="é"), "public: not base64"),
+    "too short": (msgspec.structs.replace(trust_key(OLD), public="AAAA"), "public: 3 bytes"),
+    "absent": (msgspec.structs.replace(trust_key(OLD), public=""), "public: 0 bytes"),
+    "of another id": (msgspec.structs.replace(trust_key(OLD), key=NEW_ID), "key: is not the SHA-256"),
+    "not a trust": (revoke_key(OLD_ID, reason="x"), "change: a revoke carries no key"),
 }
 
 
 @pytest.mark.parametrize(("change", "error"), MALFORMED.values(), ids=MALFORMED.keys())
 def test_a_malformed_key_is_named(change: KeyChange, error: str) -> None:
-    assert public_of(trust(OLD)) == OLD
+    assert public_of(trust_key(OLD)) == OLD
     with pytest.raises(SealError, match=error):
         public_of(change)
 
 
 def test_rotating_to_the_same_key_does_not_retire_it() -> None:
-    assert rotation([OLD_ID], OLD, now=NOW, overlap=MINUTE) == (trust(OLD, reason="rotated"),)
+    assert rotate_key([OLD_ID], OLD, now=NOW, overlap=MINUTE) == (trust_key(OLD, reason="rotated"),)
 
 
 def test_a_rotation_retires_every_other_key() -> None:
     fresh = b"\x07" * 32
     old = ["0" * 64, "f" * 64]
-    changes = rotation(old, fresh, now=NOW, overlap=MINUTE)
+    changes = rotate_key(old, fresh, now=NOW, overlap=MINUTE)
     assert [change.key for change in changes if change.change == "retire"] == old
 
 
 def test_other_events_in_between_hide_no_key() -> None:
-    (first,) = logged(trust(SIGNER.public))
+    (first,) = logged(trust_key(SIGNER.public))
     stranger = msgspec.structs.replace(first, payload=view_of())
     assert trusted([stranger, first], NOW) == {SIGNER.keyid: SIGNER.public}
 
@@ -168,4 +179,4 @@ def test_other_events_in_between_hide_no_key() -> None:
 def test_a_key_of_another_size_is_refused(size: int) -> None:
     public = bytes(size)
     with pytest.raises(SealError, match="32"):
-        public_of(trust(public))
+        public_of(trust_key(public))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from readmit.records.acts.event import Event, EventKind, KeyChange
+from readmit import DutyState, Experience, Identity, Item, Policy, ReturnView
+from readmit.events import EventKind
+from readmit.records.acts.event import Event, KeyChange
 from readmit.records.canonical import digest
-from readmit.records.decisions import Request, ReturnView, Selection
-from readmit.records.evidence import Experience
-from readmit.records.identity import Identity
-from readmit.records.items import CONSTRAINTS, Fact, Frontier, Item, Obligation, RoleConstraint, Scope
-from readmit.records.policy import Policy
-from readmit.records.reasons import DutyState
+from readmit.records.decisions import Request, Selection
+from readmit.records.items import CONSTRAINTS, Fact, Frontier, Obligation, RoleConstraint, Scope
 from readmit.records.snapshot import Held
 from readmit.rules.cover.coverage import report, supported
 from readmit.rules.gate.constraints import Limit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from readmit import Reason
-from readmit.records.error_types import ConflictError, RecordError, UnknownError
+from readmit.errors import ConflictError, RecordError, UnknownError
 from tests.scene import Scene
 
 

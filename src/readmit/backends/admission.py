@@ -5,8 +5,8 @@ gates. Evidence counts as every item bound to it, because a text formed from it 
 if its sources are unknown, its text is not the one that was bound, the policy does not accept its writer, or it is in
 another principal's private bank. Its search rank does not matter.
 
-The set of items is the view's, not everything eligible: memory must not bring back what the view leaves out as not
-needed. To get a whole store back, ask for a view that holds it: ``Policy(fill=True)`` with matching budgets.
+The set of items is the view's, not all eligible ones: memory must not bring back items that the view leaves out as
+not needed. To get a whole store back, ask for a view that holds it: ``Policy(fill=True)`` with matching budgets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Ground(msgspec.Struct, frozen=True, kw_only=True):
-    """What records are judged against."""
+    """The standing items and rules that records are judged against."""
 
     admitted: AbstractSet[str]
     """Items of the exposed view that still pass the gates."""
@@ -40,7 +40,7 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     writers: AbstractSet[str] = frozenset()
     """Principals whose records count. Empty: everyone's, as in the policy."""
     reasons: Mapping[str, tuple[Reason, ...]] = {}
-    """For the operator's report: why items are out."""
+    """Reasons that items are out, for the operator's report."""
 
 
 class Standing(Record, kw_only=True):
@@ -50,7 +50,7 @@ class Standing(Record, kw_only=True):
     state: State
     reasons: tuple[Reason, ...]
     sources: tuple[Id, ...] = ()
-    """The items that keep it out; for an admitted record, those it was formed from."""
+    """The items that keep the record out; for an admitted record, the items it was formed from."""
     conservative: bool = False
     """Whether a source is only known conservatively."""
 

@@ -1,11 +1,11 @@
 """One writer at a time on a bank of memories, in all processes that share a workspace.
 
-A store's model may rewrite, merge or delete any record of a bank while it forms one, and nothing but the order of the
-calls says what came from what. So the native write and the filing of its sources are one step, under a lock.
+A store's model may rewrite, merge or delete any record of a bank while it forms one, and only the order of the calls
+tells which text a record came from. So the native write and the filing of its sources are one step, under a lock.
 
 The lock belongs to the workspace, not to the memory store: on a SQLite workspace it is a file lock in ``FILE.locks``
 beside the store, on a PostgreSQL workspace an advisory lock. Windows has no such file locks, and readmit does not start
-there. Programs that write to the memory store without readmit are not held back; what they write has no source.
+there. Programs that write to the memory store without readmit do not wait; their records have no source.
 
 The lock is advisory, is not given twice to the same thread, and ends with its process. Readers never wait for it.
 """
@@ -40,7 +40,7 @@ class HeldBank:
         self._name = name
 
     def check(self) -> None:
-        """Refuse to file sources if the lock was lost meanwhile: somebody else may have written since."""
+        """Refuse to file sources if the lock was lost meanwhile: another process may have written since."""
         if not self._ledger.still(self._name):
             raise BackendError(
                 f"{self._name}: the lock on this bank was lost during a write, so what was written has no source and "
@@ -72,7 +72,7 @@ async def async_bank_lock(ledger: SourceLedger, bank: str, *, seconds: float = W
         ledger.free(bank)
 
 
-def key_of(bank: str, record: str) -> str:
+def lock_name(bank: str, record: str) -> str:
     """The name of the lock on one key of a bank, for a store that never touches other records."""
     return f"{bank}#{zlib.crc32(record.encode('utf-8', 'surrogatepass')) % _SHARED_BY_KEYS}"
 

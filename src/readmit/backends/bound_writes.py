@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.backends.admission import text_digest, unaltered
-from readmit.backends.bank_lock import bank_lock, key_of
+from readmit.backends.bank_lock import bank_lock, lock_name
 from readmit.backends.port import Apart, Change, Material, Stored
 from readmit.log.ledger import TEAM, Binding, Entry, Precision
 from readmit.records.base import listed, require_digest, require_id
@@ -49,7 +49,7 @@ class BoundBackend:
     ) -> tuple[str, ...]:
         """Form memories from one text. Returns the ids of the records that hold something of it."""
         self.check(sources)
-        material = Material(text=text, key=source_key(sources), owner=owner, verbatim=verbatim)
+        material = Material(text=text, key=sources_digest(sources), owner=owner, verbatim=verbatim)
         with self.alone() as check:
             changes = self.backend.form(checked(material, what="material"))
             check()
@@ -72,14 +72,14 @@ class BoundBackend:
     def alone(self, record: str = "") -> Iterator[Callable[[], None]]:
         """Hold back other writers of the bank, or of one record where records are apart. Without one, it is new.
 
-        Gives what to call before sources are filed: it raises if the lock was lost.
+        Yields a check to call before sources are filed: it raises if the lock was lost.
         """
         bank = self.backend.name
         if isinstance(self.backend, Apart):
             if not record:
                 yield lambda: None
                 return
-            bank = key_of(bank, record)
+            bank = lock_name(bank, record)
         with bank_lock(self.ledger, bank) as held:
             self._may_write()
             yield held.check
@@ -168,7 +168,7 @@ def conservative(binding: Binding) -> Binding:
     return msgspec.structs.replace(binding, precision=Precision.CONSERVATIVE)
 
 
-def source_key(sources: Sequence[Binding]) -> str:
+def sources_digest(sources: Sequence[Binding]) -> str:
     """A short key for a set of sources, for a store's metadata."""
     return digest(sorted(f"{one.of}:{one.ref}" for one in sources))[:32]
 

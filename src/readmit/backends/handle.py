@@ -35,7 +35,7 @@ class OpenedMemory(msgspec.Struct, frozen=True):
 
     ground: Ground
     entries: Mapping[str, Entry]
-    """Those that are in, by record."""
+    """Ledger entries of the admitted records."""
     known: int
     """How many records the ledger knows of."""
 
@@ -52,7 +52,7 @@ class Gate:
         self._judged: tuple[int, int, OpenedMemory, Ground] | None = None
 
     def opened(self) -> OpenedMemory:
-        """What may be read now. Judged again whenever the ledger or the standing items change."""
+        """The records that may be read now, judged again whenever the ledger or the standing items change."""
         ledger, name = self.bound.ledger, self.bound.backend.name
         with self._lock:
             ground, version = self._ground(), ledger.version(name)
@@ -104,7 +104,7 @@ _gates: WeakKeyDictionary[ReturnedMemory, Gate] = WeakKeyDictionary()
 class ReturnedMemory:
     """A memory store as one returned agent may use it: the team's records and its own private bank, through its view.
 
-    What was admitted at exposure can only shrink: a record is withheld as soon as one of its items falls. To see more,
+    The set admitted at exposure only shrinks: a record is withheld as soon as one of its items falls. To see more,
     return again.
     """
 
@@ -132,7 +132,7 @@ class ReturnedMemory:
     def context(self, query: str = "", *, limit: int = 40, max_chars: int = 4_000) -> str:
         """Whole records as lines for a prompt: the nearest to a query, or all that the view admits.
 
-        Use it instead of a store's own context, which may still list what was replaced.
+        Use it instead of a store's own context, which may still list replaced records.
         """
         lines: list[str] = []
         room = max_chars

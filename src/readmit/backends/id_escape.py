@@ -1,6 +1,6 @@
 """Names as parts of a record's id: readable, in few bytes, and back again.
 
-Only what would make an id ambiguous or unreadable is escaped: ``/``, ``%``, and characters that do not print. Letters
+Only characters that would make an id ambiguous or unreadable are escaped: ``/``, ``%``, and unprintable ones. Letters
 of any script stay as they are, so an id is about as long as the names in it.
 """
 
@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 _ERRORS = "surrogatepass"
 
 
-def escaped(text: str) -> str:
+def escape_id(text: str) -> str:
     """A text without slashes, spaces or control characters."""
     if text.isalnum() and text.isascii():
         return text
@@ -27,7 +27,7 @@ def escaped(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """The text behind an escaped one; any other text as it is."""
+    """The original of an escaped text; any other text unchanged."""
     try:
         return unquote(text, errors=_ERRORS)
     except UnicodeDecodeError:

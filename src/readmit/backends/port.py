@@ -2,8 +2,8 @@
 
 Paper, "Backend integration and paired evaluation": eligibility is controlled "through a common representation of record
 identity, text, retrieval score, and source bindings", while forming and retrieving stay native. A store knows nothing
-of admission. Our own ledger records what its records were formed from, because stores do not keep it and anyone who can
-write to a store could forge it there.
+of admission. Our own ledger keeps the sources of its records, because stores do not keep them and anyone who can
+write to a store could forge them there.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Material(Record, kw_only=True):
 
 
 class Stored(Record, kw_only=True):
-    """A record in its store. ``native`` is what the same adapter needs to restore it without forming it again."""
+    """A record in its store. ``native`` holds the fields by which the adapter restores it without forming it again."""
 
     id: NativeId
     text: str
@@ -38,7 +38,7 @@ class Stored(Record, kw_only=True):
 
 
 class Change(Record, kw_only=True):
-    """What forming or updating did to one record.
+    """The effect of forming or updating on one record.
 
     ``added`` is new; ``merged`` existed and now contains some of the material; ``replaced`` contains nothing of its
     former text; ``deleted`` is gone, with ``record`` as it last was.
@@ -48,7 +48,7 @@ class Change(Record, kw_only=True):
     record: Stored
     precision: Precision = Precision.EXACT
     holds: tuple[NativeId, ...] = ()
-    """Other records whose former text it may contain: it has their sources too, or none if one of them has none."""
+    """Records whose former text this one may contain: it has their sources too, or none if one of them has none."""
 
 
 class Hit(Record, kw_only=True):
@@ -100,7 +100,7 @@ class MemoryBackend(Protocol):
         ...
 
     def export(self) -> Iterable[Stored]:
-        """As ``records``, with ``native`` filled in."""
+        """The records with ``native`` filled in."""
         ...
 
     def load(self, records: Sequence[Stored]) -> Sequence[str]:
@@ -132,10 +132,10 @@ class Banked(Protocol):
 
 @runtime_checkable
 class Mending(Protocol):
-    """A store in which a call that did not end can leave something behind that stops later ones."""
+    """A store in which an unfinished call can leave a remnant that stops later calls."""
 
     def mend(self, owners: Iterable[str] = ()) -> Iterable[str]:
-        """Remove it, and say what was done. ``owners`` have private banks that the store may not know of yet."""
+        """Remove the remnants, and report each. ``owners`` have private banks that the store may not know of yet."""
         ...
 
 

@@ -1,7 +1,7 @@
 """Checks in a process of its own, which can be ended: a memory file, or the tree that it is about, may be a stranger's.
 
-Started as ``python -P -m readmit.check.apart``: nothing of the working directory is imported. It reads what to check
-from standard input and prints the report, or an error, as JSON.
+Started as ``python -P -m readmit.check.apart``: nothing of the working directory is imported. It reads the
+paths to check from standard input and prints the report, or an error, as JSON.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _MOST_MEMORY = 2 << 30
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What one check found, and which files changed under the statements that name them, if that was asked."""
+    """The report of one check, and the changes of named files if the caller wanted them."""
 
     report: CheckReport
     changes: tuple[FileChange, ...] = ()
 
 
 def check_apart(paths: Sequence[Path], root: Path | None, *, seconds: float, changes: bool = False) -> Checked:
-    """Look for everything that the memory files at some paths name, within a time."""
+    """Check the memory files at some paths in a process of its own, within a time limit."""
     asked = {
         "paths": [str(path) for path in paths],
         "root": None if root is None else str(root),
@@ -67,8 +67,8 @@ def check_apart(paths: Sequence[Path], root: Path | None, *, seconds: float, cha
     raise RecordError(answer["message"])
 
 
-def main() -> None:
-    """Check what standard input names."""
+def check_from_stdin() -> None:
+    """Check the paths that standard input names, and print the report as JSON."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     most = _MOST_MEMORY if hard == resource.RLIM_INFINITY else min(_MOST_MEMORY, hard)
     resource.setrlimit(resource.RLIMIT_AS, (most, hard))
@@ -76,12 +76,12 @@ def main() -> None:
 
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any]:
-    from readmit.check.statement_checks import check, read_memories
+    from readmit.check.statement_checks import check_memories, read_memories
 
     root = asked["root"]
     try:
         memories = read_memories([Path(path) for path in asked["paths"]], None if root is None else Path(root))
-        checked = Checked(check(memories), tuple(changes_of(memories)) if asked["changes"] else ())
+        checked = Checked(check_memories(memories), tuple(changes_of(memories)) if asked["changes"] else ())
     except CheckLimitError as error:
         return {"error": "limit", "message": str(error)}
     except ReadmitError as error:
@@ -95,4 +95,4 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    check_from_stdin()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.check.check_values import Mention, NameKind, StatementPlace
-from readmit.check.named_things import named
+from readmit.check.named_things import mentions_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from readmit.check.statement_checks import MemoryFiles
 
 LONGEST = 12_000
-"""Most characters of a change that are shown to the model. Of a longer one, nothing would be a fair part."""
+"""Most characters of a change that are shown to the model. A longer change is not shown: a part of it could mislead."""
 
 
 class FileChange(msgspec.Struct, frozen=True):
-    """A statement, and what changed since in a file that it names; a longer change is cut, and never asked about."""
+    """A statement, and the diff since then of a file that it names. A diff that was cut is never shown to a model."""
 
     place: StatementPlace
     path: str
@@ -29,7 +29,7 @@ class FileChange(msgspec.Struct, frozen=True):
 def changes_of(memories: MemoryFiles) -> Iterator[FileChange]:
     """Each statement with each file that it names, if that changed since the statement's line was written."""
     tree = memories.tree
-    mentions = (one for span in memories.spans for one in named(span) if isinstance(one, Mention))
+    mentions = (one for span in memories.spans for one in mentions_in(span) if isinstance(one, Mention))
     wanted = dict.fromkeys((one.place, one.name) for one in mentions if one.kind is NameKind.PATH)
     texts = {name: file.read_text("utf-8-sig").splitlines() for name, file in memories.files.items()}
     commits = {name: tree.written(name) for name in memories.files}

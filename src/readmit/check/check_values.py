@@ -1,4 +1,4 @@
-"""What a check reads and what it reports."""
+"""Values of a check: names in statements, findings, and the report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class NameKind(StrEnum):
-    """What a statement names."""
+    """The sort of thing that a statement names."""
 
     PATH = "path"
     LINK = "link"
@@ -35,18 +35,18 @@ class StatementPlace(msgspec.Struct, frozen=True):
 
 
 class Mention(msgspec.Struct, frozen=True):
-    """Something that a statement names, and that can be looked for."""
+    """A checkable name in a statement: a path, a link, a command, a symbol, a version."""
 
     place: StatementPlace
     kind: NameKind
     name: str
-    """What is looked for."""
+    """The path, link, command, symbol or version."""
     more: str = ""
-    """What else is needed for that: the file of an anchor, the tool of a version."""
+    """The second half of the name: the file of an anchor, the tool of a version."""
 
 
 class Unchecked(msgspec.Struct, frozen=True):
-    """Something that a statement names and that was not looked for."""
+    """A name in a statement that was not checked."""
 
     place: StatementPlace
     name: str
@@ -60,15 +60,15 @@ class CheckFinding(msgspec.Struct, frozen=True):
     kind: NameKind
     looked_for: str
     now: str
-    """What is there now."""
+    """The present state of the tree: a new name, a declared range, when the file was deleted."""
 
 
 class CheckReport(msgspec.Struct, frozen=True):
-    """What a check found."""
+    """The outcome of a check: findings, unchecked names, and counts."""
 
     files: tuple[str, ...]
     statements: int
     held: int
-    """How many of the names that were looked for are there."""
+    """How many checked names hold."""
     findings: tuple[CheckFinding, ...]
     unchecked: tuple[Unchecked, ...]

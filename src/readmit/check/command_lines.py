@@ -32,12 +32,12 @@ def is_path(text: str) -> bool:
 
 
 def without_lines(text: str) -> str:
-    """A path without the lines or the test that are named behind it."""
+    """A path without its suffix of line numbers or test name."""
     return _LINES.sub("", text)
 
 
 def command_named(text: str, place: StatementPlace) -> list[Mention] | None:
-    """What a command line needs; none if it is no command that is known."""
+    """The mentions in a command line: targets, scripts, modules, programs and paths. None if no command is known."""
     parts = [_one_command(part, place) for part in re.split(r"&&|;", text)]
     known = [one for part in parts if part is not None for one in part]
     return known if any(part is not None for part in parts) else None

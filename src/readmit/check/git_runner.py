@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SECONDS = 60
-"""Most seconds for one question to git."""
+"""Most seconds for one git command."""
 _LARGEST_ANSWER = 128 << 20
 _MOST_MEMORY = 2 << 30
 # Settings given here win over those of the repository.
@@ -57,13 +57,13 @@ _ENVIRONMENT = {
 
 
 class TreeGit:
-    """Git, asked about one working tree."""
+    """Runs git commands in one working tree."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def ask(self, *arguments: str, given: str = "", check: bool = True) -> str:
-        """What git prints. Names stand behind ``--`` or on standard input."""
+        """The standard output of a git command. Pass names after ``--`` or on standard input."""
         settings = [word for name, value in _DISARMED.items() for word in ("-c", f"{name}={value}")]
         # With the directory given, git looks for no repository around it. A worktree has a file there.
         where = (f"--git-dir={self._root / '.git'}", f"--work-tree={self._root}")

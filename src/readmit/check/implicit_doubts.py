@@ -1,7 +1,7 @@
-"""Statements whose names all hold and that may be wrong all the same, because a file that they name changed.
+"""Asks a verifier about statements whose names all hold, but whose named files changed.
 
-What changed in the file since the statement's line was written goes to a verifier as a later observation. As in a
-return, a finding needs a quote from both sides that code finds again.
+The diff of the file since the statement's line was written goes to a verifier as a later observation. As in a return,
+a finding needs a quote from both sides that code finds again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 
 from readmit.check.changed_files import LONGEST
 from readmit.check.check_values import CheckFinding, NameKind, Unchecked
-from readmit.models.open_model import open_model
+from readmit.models.model_lines import open_model
 from readmit.models.protocols import Failure
 from readmit.models.stages.verify import PairCase, Verifier
 from readmit.records.canonical import digest
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from readmit.check.check_values import CheckReport
 
 MOST = 200
-"""Most changes that are asked about in one check."""
+"""Most changes that one check puts to the verifier."""
 
 
 def with_changes(report: CheckReport, found: Iterable[FileChange], verifier: str) -> CheckReport:
-    """A report with what a verifier finds."""
+    """The report with the verifier's findings added."""
     known = {(one.place.file, one.place.line) for one in report.findings}
     changes: list[FileChange] = []
     unchecked: list[Unchecked] = []

@@ -19,11 +19,11 @@ _OPEN_ENDED = re.compile(r"^(?:-?include|sinclude)\b|^[^\t#\n]*%[^\n]*:|\$\(eval
 
 
 class CommandAnswer(NamedTuple):
-    """What became of a command."""
+    """Whether a command can still be run."""
 
     outcome: Literal["holds", "gone", "unknown"]
     now: str = ""
-    """What is there instead, or why nothing can be said."""
+    """The commands that exist instead, or why the answer is unknown."""
 
 
 class ProjectCommands:

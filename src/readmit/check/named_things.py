@@ -1,6 +1,6 @@
-"""Which names in a statement can be looked for, and which cannot: placeholders, patterns, variables, addresses.
+"""Finds the names in a statement, and sorts out the uncheckable: placeholders, patterns, variables, addresses.
 
-A sentence that says itself that something is gone is right about it, so its names are not looked for.
+A sentence that itself says that a file is gone is right about it, so its names are not checked.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _VERSION = re.compile(
 )
 _NAMES = re.compile(r"`[^`]*`|[\w.-]*[/_.][\w./-]+")
 _NEAR = 50
-"""How many characters around a name are taken to be about it."""
+"""Characters on each side of a name that are read as its context."""
 _SHELLS = {"", "sh", "bash", "shell", "console", "zsh", "shell-session"}
 
 
-def named(span: MemorySpan) -> Iterator[Mention | Unchecked]:
-    """What a piece of a file names."""
+def mentions_in(span: MemorySpan) -> Iterator[Mention | Unchecked]:
+    """The names in a piece of a memory file, checkable or not."""
     if span.kind != "block" and _is_gone(span):
         if span.kind in {"code", "link"}:
             yield Unchecked(span.place, span.text, "the sentence says that something is gone or to come")
@@ -92,7 +92,7 @@ def _code(text: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
 
 
 def _unfit(text: str) -> str:
-    """Why a name is not one that can be looked for."""
+    """The reason that a name cannot be checked; empty if it can."""
     if not text.isprintable():
         return "not printable"
     if _ADDRESS.match(text):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LAZY = re.compile(r"^from [\w.]+ import \*|def __getattr__|lazy|setattr\(|globals\(\)", re.MULTILINE)
 _DEEPEST = 30
-"""How many classes one may inherit from in a row. What is behind them is not known."""
+"""Longest chain of base classes that is followed. Attributes beyond it are unknown."""
 _FAMILIAR = {"object", "Exception", "Protocol", "Generic", "ABC"}
 
 
@@ -63,7 +63,7 @@ class ProjectModules:
 
 
 def _top_names(path: str, text: str) -> set[str] | None:
-    """What a module binds when it is imported; none if it cannot be read."""
+    """The top-level names that a module binds; None if the file cannot be parsed."""
     if (tree := _parsed(path, text)) is None:
         return None
     left: list[ast.AST] = [tree]
@@ -82,8 +82,8 @@ def _top_names(path: str, text: str) -> set[str] | None:
     return found
 
 
-def lacking(tree: WorkTree, names: list[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Those of the class and attribute pairs whose class is defined here, with all its bases, without the attribute."""
+def missing_attributes(tree: WorkTree, names: list[tuple[str, str]]) -> set[tuple[str, str]]:
+    """The class and attribute pairs whose class, with all its bases, is defined in the tree without the attribute."""
     classes = {first for first, _ in names}
     known: dict[str, list[ast.ClassDef]] = {}
     looked: set[str] = set()

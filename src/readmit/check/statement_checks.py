@@ -1,8 +1,8 @@
 """Checks statements against a tree.
 
-A name counts against a statement if it is not in the tree now and the repository's history knows it: then the statement
-held once. A name that was never here is an example, or somebody else's, and is not looked for; a link, a target of make
-or a script of npm that does not exist is wrong either way.
+A name counts against a statement if it is not in the tree now but in the repository's history: the statement held once.
+A name that was never in the tree is an example, or of another project, and is not checked; a link, a target of make or
+a script of npm that does not exist is wrong either way.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from readmit.check.check_values import CheckFinding, CheckReport, Mention, NameK
 from readmit.check.command_lines import EXTRA
 from readmit.check.memory_files import MOST_NAMES, headings, read_memory
 from readmit.check.named_commands import ProjectCommands
-from readmit.check.named_things import named
-from readmit.check.python import ProjectModules, lacking
+from readmit.check.named_things import mentions_in
+from readmit.check.python import ProjectModules, missing_attributes
 from readmit.check.versions import admits, declared, tool
-from readmit.check.working_tree import LONGEST_PATH, WorkTree, root_of
+from readmit.check.working_tree import LONGEST_PATH, WorkTree, repository_of
 from readmit.records.error_types import CheckLimitError, RecordError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class MemoryFiles(NamedTuple):
 def read_memories(paths: Sequence[Path], root: Path | None = None) -> MemoryFiles:
     """The memory files at some paths, and the tree below ``root``, by default the repository they are in."""
     files = memory_files(paths)
-    top = (root or root_of(files[0])).resolve()
+    top = (root or repository_of(files[0])).resolve()
     named_ = {_relative(file, top): file for file in files}
     spans: list[MemorySpan] = []
     statements = 0
@@ -78,8 +78,8 @@ def read_memories(paths: Sequence[Path], root: Path | None = None) -> MemoryFile
     return MemoryFiles(WorkTree(top, list(named_)), named_, tuple(spans), statements)
 
 
-def check(memories: MemoryFiles) -> CheckReport:
-    """Look for everything that memory files name."""
+def check_memories(memories: MemoryFiles) -> CheckReport:
+    """Check every name in the memory files against the tree."""
     outcomes = _Check(memories.tree).run(_bounded(memories))
     findings = tuple(one for one in outcomes if isinstance(one, CheckFinding))
     unchecked = tuple(one for one in outcomes if isinstance(one, Unchecked))
@@ -93,10 +93,10 @@ def check(memories: MemoryFiles) -> CheckReport:
 
 
 def _bounded(memories: MemoryFiles) -> Iterator[Mention | Unchecked]:
-    """What memory files name, if that is what people and agents write."""
+    """The names in memory files; refused if there are more than people and agents write."""
     count = 0
     for span in memories.spans:
-        for one in named(span):
+        for one in mentions_in(span):
             count += 1
             where = f"{one.place.file}, line {one.place.line}"
             if count > MOST_NAMES:
@@ -116,7 +116,7 @@ Outcome = CheckFinding | Unchecked | Mention
 
 
 class _Check:
-    """One check of some mentions. Questions to git are asked for all of them together."""
+    """One check of some mentions. Each git command serves all of them."""
 
     def __init__(self, tree: WorkTree) -> None:
         self._tree = tree
@@ -124,7 +124,7 @@ class _Check:
         self._commands = ProjectCommands(tree, self._modules)
 
     def run(self, mentions: Iterable[Mention | Unchecked]) -> list[Outcome]:
-        """What became of each, in order, each once."""
+        """The outcome of each distinct mention, in order."""
         everything = list(dict.fromkeys(mentions))
         decided: dict[Mention | Unchecked, Outcome] = {one: one for one in everything}
         asked = [one for one in everything if isinstance(one, Mention)]
@@ -176,7 +176,7 @@ class _Check:
         return any(path.endswith(end) for path in known) or any(path.endswith(end) for path in self._tree.folders)
 
     def _whereabouts(self, one: Mention) -> str:
-        """What became of a path that is not there; empty if it never was."""
+        """When a missing path was deleted or renamed; empty if it never existed."""
         left, places = self._tree.left, self._places(one)
         for place in places:
             inside = f"{place}/"
@@ -193,7 +193,7 @@ class _Check:
         return ""
 
     def _is_own(self, place: str) -> bool:
-        """Whether a path that never was could only be here: the folder around it is."""
+        """Whether a path that never existed belongs to this tree: its folder does."""
         return posixpath.dirname(place) in self._tree.folders
 
     def _namesake(self, place: str) -> str:
@@ -217,7 +217,9 @@ class _Check:
         pairs = [(parts[-2], parts[-1]) for one in mentions if len(parts := one.name.split(".")) > 1]
         present = self._tree.words if mentions else frozenset()
         removed = self._tree.removed({part for one in mentions for part in _parts(one)} - present)
-        without = lacking(self._tree, [pair for pair in pairs if pair[0][:1].isupper() and pair[0] in present])
+        without = missing_attributes(
+            self._tree, [pair for pair in pairs if pair[0][:1].isupper() and pair[0] in present]
+        )
         for one in mentions:
             parts = _parts(one)
             absent = [part for part in parts if part not in present and _bare(part) not in present]

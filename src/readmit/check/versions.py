@@ -79,7 +79,7 @@ def _numbers(text: str) -> Version:
 
 
 def _specs(tree: WorkTree) -> Iterator[tuple[str, str, str]]:
-    """File, name and range of everything that is declared at the root."""
+    """File, name and range of every dependency declared at the root."""
     for file in sorted(path for path in tree.paths if "/" not in path):
         text = tree.text(file)
         if text is None:

@@ -1,6 +1,6 @@
 """The working tree that statements are checked against, read through git where there is a repository.
 
-A repository is data of a stranger, so git runs disarmed (``check.git``): no hooks, filters, helpers or network.
+A repository is data of a stranger, so git runs disarmed (``check.git_runner``): no hooks, filters, helpers or network.
 Files are read as probes read them: regular files below the root, no links, bounded.
 """
 
@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from readmit.check.git_runner import TreeGit
 from readmit.records.error_types import CheckLimitError, ProbeError
+from readmit.records.policy import LookRules
 from readmit.sources.files import Files, Unchanged
-from readmit.sources.prober import LookLimits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
 PROSE = ("*.md", "*.mdc", "*.rst", "*.txt", "*.adoc", "*.svg", "*.lock", "*.ipynb")
-"""Files whose words show nothing: they repeat what was once true."""
+"""Prose: its words are no evidence that a name exists, because it repeats what was once true."""
 LONGEST_PATH = 4_096
 _MOST_WALKED = 200_000
 _MOST_WORDS = 300
@@ -33,12 +33,12 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*\w")
 
 
 class Departed(NamedTuple):
-    """When something left the repository."""
+    """The commit that deleted or renamed a file, or removed a word."""
 
     commit: str = ""
     day: str = ""
     to: str = ""
-    """What a renamed file is called since."""
+    """The new name of a renamed file."""
 
     def __str__(self) -> str:
         if not self.commit:
@@ -47,15 +47,15 @@ class Departed(NamedTuple):
 
 
 class WorkTree:
-    """A root folder with its files, and what git knows of their past."""
+    """A root folder with its files and their git history."""
 
     def __init__(self, root: Path, memories: Collection[str] = ()) -> None:
-        """``memories`` are the files that are checked. Their own words show nothing."""
+        """``memories`` are the checked files. Their own words are no evidence that a name exists."""
         self.root = root.resolve()
         self._memories = memories
         self._is_repository = (self.root / ".git").exists()
         self._git = TreeGit(self.root)
-        self._files = Files(LookLimits(roots=(str(self.root),), bytes=2_000_000), Unchanged())
+        self._files = Files(LookRules(roots=(str(self.root),), bytes=2_000_000), Unchanged())
 
     @property
     def has_history(self) -> bool:
@@ -109,7 +109,7 @@ class WorkTree:
         return None if "\0" in text else text
 
     def table(self, path: str) -> dict[str, Any]:
-        """What a JSON or TOML file says; nothing if it is malformed, or no table."""
+        """The top-level table of a JSON or TOML file; empty if it is malformed or no table."""
         text = self.text(path) or ""
         try:
             found = tomllib.loads(text) if path.endswith(".toml") else json.loads(text)
@@ -120,7 +120,7 @@ class WorkTree:
         return as_table(found)
 
     def ignored(self, paths: Iterable[str]) -> set[str]:
-        """Those of the paths that git ignores: made by a build, or private."""
+        """The paths that git ignores: made by a build, or private."""
         # What lies behind a link is not in the repository, and git refuses to say anything about it.
         wanted = "\0".join(path for path in paths if not any((self.root / one).is_symlink() for one in _above(path)))
         if not self._is_repository or not wanted:
@@ -221,7 +221,7 @@ class WorkTree:
         return found
 
     def changes(self, since: str, path: str) -> str:
-        """What was added to and removed from a file since a commit, as a diff."""
+        """The diff of a file since a commit."""
         return self._git.ask(
             "diff", "--no-ext-diff", "--no-textconv", "--no-color", "-U2", since, "HEAD", "--", path, check=False
         )
@@ -238,12 +238,12 @@ class WorkTree:
 
 
 def as_table(value: object) -> dict[str, Any]:
-    """A table that a file of the tree should hold at some place; empty if it holds something else there."""
+    """A value of a parsed file as a table; empty if it is of another type."""
     return value if isinstance(value, dict) else {}
 
 
 def as_texts(value: object) -> list[str]:
-    """A list of texts that a file of the tree should hold at some place."""
+    """A value of a parsed file as a list of texts; empty if it is of another type."""
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
@@ -256,7 +256,7 @@ def _above(path: str) -> Sequence[PurePosixPath]:
     return PurePosixPath(path).parents[:-1]
 
 
-def root_of(path: Path) -> Path:
+def repository_of(path: Path) -> Path:
     """The repository that a file is in, or its folder."""
     folder = path.resolve() if path.is_dir() else path.resolve().parent
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)

@@ -109,7 +109,7 @@ def settings(policy: Policy) -> Iterator[Symptom]:
 
 
 def _waiting(desk: Desk) -> Iterator[Symptom]:
-    """What waits for an overseer. The texts of the events are not shown: some may be private."""
+    """Events that wait for an overseer. Their texts are not shown: some may be private."""
     overseer = next(iter(desk.policy.overseers), OWNER)
     for event in waiting(desk.log):
         if isinstance(event.payload, Wait):
@@ -126,7 +126,7 @@ def _passed_over(desk: Desk) -> Iterator[Symptom]:
 
 
 def _unswept(desk: Desk) -> Iterator[Symptom]:
-    """Leases that ran out and no sweeper ended. What such an agent writes is refused already."""
+    """Leases that ran out and no sweeper ended. Writes of such an agent are already refused."""
     log, moment = desk.log, desk.writer.now()
     over = [held.lease for event in log.leases() if (held := tenure_in(log, event)) and held.lease.until <= moment]
     for lease in over[:AGENTS]:

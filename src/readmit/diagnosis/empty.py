@@ -31,7 +31,7 @@ _TROUBLES = {
 
 
 def nothing_owed(trial: Trial) -> Iterator[Symptom]:
-    """Why nothing is owed, and what follows from it."""
+    """The symptom of a return without duties, with its cause and consequence."""
     if any(note.state.owed for note in trial.decision.duties):
         return
     who = trial.request.identity
@@ -95,7 +95,7 @@ def _begins(duty: Obligation, state: DutyState) -> Iterator[str]:
 
 
 def _duty(trial: Trial) -> Remedy:
-    """The remedy: a duty that requires what stands."""
+    """The remedy: a duty that requires the standing items."""
     names: dict[str, None] = {}
     for item in reversed(tuple(trial.items.values())):
         if not isinstance(item, Obligation | Frontier) and trial.fit(item.id):

@@ -4,7 +4,7 @@ JSON lines carry what a reader needs to recompute the tree: the rows with their 
 ``rows`` is the RFC 6962 tree hash over the leaves of the rows that it added; and the signed head, whose root is the
 tree hash over the records. PROV has digests and links only, and no text.
 
-In PROV, what was invalidated is not used afterwards. An event that ends an item, or restores it, therefore ends one
+In PROV, an invalidated entity is not used afterwards. An event that ends an item, or restores it, therefore ends one
 version of it and makes the next: ``item/h0``, then ``item/h0/7`` after the event at epoch 7. Returns use the version of
 their time. Times are those of the log, which never go back; when an event was true is an attribute.
 """
@@ -134,7 +134,7 @@ class _Story:
         self._unnamed(event)
 
     def _unnamed(self, event: Event) -> None:
-        """What an event ended without naming it."""
+        """Items that an event ended without naming them."""
         for fallen, cause in self._endings.get(event.epoch, {}).items():
             self._change(event, fallen, {"readmit:reason": str(cause.reason)})
             if cause.reason in REPLACING:
@@ -145,7 +145,7 @@ class _Story:
         self.document.wasAttributedTo(entity, self._agent(event.by))
 
     def _look(self, event: Event, found: Sequence[LookResult]) -> None:
-        """What is there now derives from what was there."""
+        """Add a derivation edge from a source's new text to its old one."""
         activity = self._activity(f"event/{event.epoch}", event, str(event.kind))
         for one in found:
             old = self._bound(one.evidence)
@@ -204,7 +204,7 @@ class _Story:
         self._versions[item] = name
 
     def _revision(self, successor: str, item: str) -> None:
-        """One item replaced another. It may have been recorded before it: then it is no revision of it."""
+        """Add a revision edge from an item to the one it replaced, unless the replacement was recorded earlier."""
         self._ensure(successor)
         new = (successor, item) not in self._revisions
         self._revisions.add((successor, item))

@@ -20,7 +20,7 @@ _VERIFY = Remedy("audit(workspace.log)", "readmit audit verify")
 
 
 def faults(trial: Trial) -> Iterator[Symptom]:
-    """What failed, and what to do before the next try."""
+    """Symptoms of a failed return, each with its remedy before the next try."""
     for reason in trial.decision.faults:
         note = (printed(trial.decision.note),) if trial.decision.note else ()
         yield Symptom(Trouble.FAULT, reason.doc, (reason,), note, tuple(_remedies(trial, reason)))

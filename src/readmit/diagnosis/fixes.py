@@ -1,4 +1,4 @@
-"""What removes the cause that keeps an item out, or records the statement again so that it counts."""
+"""Remedies for a rejected item: removal of the cause, or a new record of the statement."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FINAL = frozenset({Reason.SETTLED, Reason.FRONTIER_MOVED, Reason.NOT_YET_VALID,
 
 
 def mended(trial: Trial, item: Item, *, need: str | None = None) -> tuple[Remedy, ...]:
-    """What would bring one rejected item back, to be done in this order; nothing where no act would."""
+    """The remedies that bring one rejected item back, in order; empty if no act can."""
     causes = trial.judged[item.id].causes
     reasons = {cause.reason for cause in causes}
     if reasons & _FINAL or any(_ran_out(cause) for cause in causes):
@@ -58,7 +58,7 @@ def _ran_out(cause: Cause) -> bool:
 
 
 def against(trial: Trial, item: Item, cause: Cause) -> Iterator[Remedy]:
-    """What removes one cause from an item."""
+    """The remedies against one cause of a rejection."""
     match cause.reason:
         case Reason.DISPUTED | Reason.CONCURRENT_UPDATE:
             contested = cause.reason is Reason.CONCURRENT_UPDATE

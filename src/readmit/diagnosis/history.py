@@ -59,15 +59,15 @@ class Explanation(msgspec.Struct, frozen=True):
     candidate: bool
     """Whether the returning agent could see the item at all."""
     duty: DutyNote | None = None
-    """For an obligation: what it was to this return."""
+    """For an obligation: its role in this return."""
     constraint: ConstraintNote | None = None
-    """For a constraint: what it was to this return."""
+    """For a constraint: its role in this return."""
     drafted: Drafted | None = None
     """Which model wrote the item, if one did, and the words it quotes."""
     premises: Mapping[str, Disposition] = {}
     """The dispositions of the premises through which it fell."""
     sources: tuple[str, ...] = ()
-    """Where its evidence was read, when that place was last looked at, and what was found; a sentence each."""
+    """A sentence for each source: its place, the moment of the last look, and its result."""
 
     def __str__(self) -> str:
         return "; ".join(self.lines())
@@ -278,7 +278,7 @@ def _carries(envelope: Envelope, view: ReturnView | RetractionView | None) -> bo
 
 
 def looked_in_words(decision: Decision) -> str:
-    """Whether implicit changes were looked for, by whom and how far, and how much nobody looked at."""
+    """The examination for implicit changes in a sentence: verifier, last examined observation, unexamined rest."""
     done = decision.examination
     words = "no examination is on record"
     if done is not None:

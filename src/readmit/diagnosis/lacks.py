@@ -1,4 +1,4 @@
-"""What is missing, who last supplied it, and what exists under another name."""
+"""Symptoms of unmet needs: the last supplier of each, and items under similar names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def lacks(log: Log, trial: Trial) -> Iterator[Symptom]:
-    """Everything that is missing, critical dependencies first, each followed by its near misses."""
+    """Symptoms of all unmet needs, critical dependencies first, each followed by its near misses."""
     for lack in sorted(lacks_of(trial), key=lambda one: not one.critical):
         if lack.kind != "dependency":
             yield unfit(lack, lack.remedies)
@@ -39,13 +39,13 @@ def lacks(log: Log, trial: Trial) -> Iterator[Symptom]:
 
 
 def lacked(trial: Trial) -> Iterator[Symptom]:
-    """What a past return lacked, if nothing is left to do about it."""
+    """Symptoms of the needs that a past return lacked, without near misses."""
     for lack in lacks_of(trial):
         yield absent(trial, lack) if lack.kind == "dependency" else unfit(lack)
 
 
 def absent(trial: Trial, lack: Lack, remedies: Sequence[Remedy] = ()) -> Symptom:
-    """A dependency that nothing eligible supplies."""
+    """The symptom of a dependency without an eligible item."""
     last = [f"{_by(trial, one)}, which is {state_word(one.state)}." for one in lack.last[:1]]
     last += [f"A model drafted {one.item} {quoted(one.text)} in its place." for one in lack.instead]
     grounds = tuple(last) or ("Nothing that the agent can see has ever supplied it.",)
@@ -110,7 +110,7 @@ def _spelled_otherwise(trial: Trial, need: str) -> Iterator[Symptom]:
 
 
 def unrequired(trial: Trial) -> Iterator[Symptom]:
-    """Items that support only what no visible duty requires: meant for what is missing, or a duty is missing."""
+    """Items that support only dependencies no visible duty requires: a misnamed dependency, or a missing duty."""
     required = {name for item in trial.items.values() if isinstance(item, Obligation) for name in item.required}
     return islice((_loose(trial, item) for item in _standing(trial) if _is_loose(trial, item, required)), MOST)
 

@@ -1,4 +1,4 @@
-"""What a past return lacked, for operators: what last met it, why that is out, and what to do.
+"""The unmet needs of a past return, for operators: the last item that met each, why it is out, and the remedy.
 
 The returning agent must not see this: it learns only the ids of missing dependencies.
 """
@@ -31,7 +31,7 @@ _EVIDENCE = (Kind.FACT, Kind.ROLE_CONSTRAINT, Kind.INTERFACE_CONSTRAINT)
 
 
 class Former(msgspec.Struct, frozen=True):
-    """An item related to something missing, and why it was not handed over."""
+    """An item related to an unmet need, and why it was not handed over."""
 
     item: str
     text: str
@@ -42,7 +42,7 @@ class Former(msgspec.Struct, frozen=True):
 
 
 class Lack(msgspec.Struct, frozen=True):
-    """One thing that kept a return, or a duty of it, from being complete."""
+    """One obstacle that kept a return, or a duty of it, from being complete."""
 
     name: str
     """The dependency, or the record that could not be handed over."""
@@ -51,11 +51,11 @@ class Lack(msgspec.Struct, frozen=True):
     """The duties that need it."""
     critical: bool
     last: tuple[Former, ...]
-    """Related candidates, the newest first: what supported a dependency, or the record itself."""
+    """Related candidates, the newest first: items that supported the dependency, or the record itself."""
     remedies: tuple[Remedy, ...]
-    """What would meet it, to be done in this order."""
+    """Remedies that would meet the need, in order."""
     instead: tuple[Former, ...] = ()
-    """Drafts of the observations that invalidated those: evidence only once a principal links them."""
+    """Drafts of the observations that invalidated ``last``: evidence only once a principal links them."""
 
 
 def lacking(log: Log, return_id: str) -> tuple[Lack, ...]:
@@ -68,7 +68,7 @@ def lacking(log: Log, return_id: str) -> tuple[Lack, ...]:
 
 
 def lacks_of(trial: Trial) -> tuple[Lack, ...]:
-    """Everything that a past or trial return lacks."""
+    """The obstacles of a past or trial return."""
     case = _Case(trial)
     return (*case.dependencies(), *case.records(), *case.without_room())
 
@@ -105,7 +105,7 @@ class _Case:
             )
 
     def _meeting(self, name: str, fit: Sequence[Item], *, critical: bool) -> Iterator[Remedy]:
-        """What makes existing evidence count: a principal's link for a slot that a model chose, or a larger budget."""
+        """Remedies that make existing evidence count: a principal's link for a model's slot, or a larger budget."""
         claims = [one for one in fit if one.drafted is not None and name == one.slot and name not in one.supports]
         if critical and claims and len(claims) == len(fit):
             yield link(claims[0].id, name, self.trial.other_writer(claims[0].by))
@@ -154,7 +154,7 @@ class _Case:
         return [item for item in self.items.values() if isinstance(item, Obligation) and item.id in owed]
 
     def _obstructing(self) -> Iterator[str]:
-        """The records behind the obstructed duties of a partial view."""
+        """The records that obstruct duties of a partial view."""
         for note in self.decision.duties:
             if note.state.obstructs:
                 own = self.judged[note.obligation]
@@ -216,7 +216,7 @@ class _Case:
                 return "constraint", self._constraining(item)
 
     def _constraining(self, item: Item) -> tuple[Remedy, ...]:
-        """What makes a constraint fit to be handed over, or ends it."""
+        """Remedies that make a constraint fit to be handed over, or end it."""
         reasons = {cause.reason for cause in self.judged[item.id].causes}
         if not reasons:
             return (self._room(),)
@@ -230,7 +230,7 @@ class _Case:
         return write("progress", obligation=obligation, by=self.trial.writer(), sources=[BLANK], task=task)
 
     def _remedies(self, duty: Obligation, cause: Cause) -> Iterator[Remedy]:
-        """What removes one obstacle from an owed duty."""
+        """Remedies against one obstacle of an owed duty."""
         # Its author may no longer write. An allowed writer opens it again and ends the old one.
         own = cause.reason is Reason.WRITER_NOT_ALLOWED
         return reopened(self.trial, duty) if own else against(self.trial, duty, cause)

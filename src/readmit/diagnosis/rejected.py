@@ -1,4 +1,4 @@
-"""Items that are unexpectedly out: why, and what would bring them back."""
+"""Symptoms of unexpectedly rejected items: reasons and remedies."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def trouble_of(one: Disposition) -> Trouble:
 
 
 def supplier(log: Log, trial: Trial, item: Item, need: str) -> Symptom:
-    """An item that would supply something missing, if it were not out."""
+    """The symptom of a rejected item that would meet an unmet need."""
     one = trial.judged[item.id]
     trouble = trouble_of(one)
     remedies = mended(trial, item, need=need)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 AUDIENCES = 1_000
 """Most audiences whose names are compared. Each costs one index search."""
 READ = 20
-"""Most of them whose events are read: those that are nearest to the agent."""
+"""Most audiences whose events are read: the nearest to the agent."""
 NEWEST = 50
 """Most events read of each."""
 MOST = 3
@@ -45,9 +45,9 @@ class Elsewhere(msgspec.Struct, frozen=True):
 
     items: Mapping[Row, tuple[Item, ...]]
     tasks: tuple[str, ...] = ()
-    """The tasks of all of them, those that were not read too."""
+    """The tasks of all audiences, unread ones included."""
     left_out: tuple[str, ...] = ()
-    """What was not read, a sentence each."""
+    """A sentence for each audience that was not read."""
 
 
 def elsewhere(log: Log, identity: Identity, *, until: int) -> Elsewhere:
@@ -102,7 +102,7 @@ def agent_spelling(trial: Trial, others: Elsewhere) -> Iterator[Symptom]:
 
 
 def out_of_sight(log: Log, trial: Trial, others: Elsewhere) -> Iterator[Symptom]:
-    """Items for others that would supply what is missing."""
+    """Symptoms of items for other readers that would meet an unmet need."""
     who = trial.request.identity
     rows = {row: items for row, items in others.items.items() if _meant(row, who) is None}
     for need in trial.decision.missing:
@@ -147,7 +147,7 @@ def _in_slot(log: Log, task: str, slot: str, trial: Trial) -> Iterator[Item]:
 
 
 def _in_force(log: Log, items: Iterable[Item], trial: Trial) -> list[Item]:
-    """Those that were not withdrawn, replaced or settled."""
+    """Items that were not withdrawn, replaced or settled."""
     named = {item.id: item for item in items}
     for event in log.about(tuple(named), until=trial.request.epoch) if named else ():
         if isinstance(event.payload, Revoke | Settle | Supersede):

@@ -1,4 +1,4 @@
-"""What a diagnosis consists of."""
+"""Values of a diagnosis: symptoms, their grounds and remedies."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ class Symptom(msgspec.Struct, frozen=True):
     about: tuple[str, ...] = ()
     """The ids that it concerns: dependencies, duties, items."""
     grounds: tuple[str, ...] = ()
-    """Its basis: causes and quotes, a sentence each. Safe to print."""
+    """Causes and quotes, a sentence each. Safe to print."""
     remedies: tuple[Remedy, ...] = ()
-    """What would fix it, to be done in this order."""
+    """Acts that fix the symptom, in order."""
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
@@ -91,16 +91,16 @@ class Diagnosis(msgspec.Struct, frozen=True):
     """The outcome in one sentence."""
     symptoms: tuple[Symptom, ...] = ()
     not_looked_at: tuple[str, ...] = ()
-    """What the search for near misses left out, a sentence each."""
+    """A sentence for each part that the search for near misses left out."""
     return_id: str | None = None
     agent: Identity | None = None
-    """Whose return it is; none for a whole workspace."""
+    """The returning identity; None for a whole workspace."""
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """As text: each symptom, its basis, and the commands that fix it."""
+        """The diagnosis as text: each symptom, its grounds, and the commands that fix it."""
         said = [self.says]
         for number, one in enumerate(self.symptoms, 1):
             said.append(f"{number}. {one.says}")

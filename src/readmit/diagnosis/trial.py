@@ -1,4 +1,4 @@
-"""One return as it was decided, or as it would be decided now: what was asked, judged and seen."""
+"""One return as it was decided, or would be decided now: its request, judgments and snapshot."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from readmit.returning.desk import Desk
 
 FIT = frozenset({State.ADMITTED, State.NOT_NEEDED, State.WITHHELD})
-"""States of an item that passed every gate, whatever the outcome of the return."""
+"""States of an item that passed every gate, in an admitted return or another."""
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class Trial(msgspec.Struct, frozen=True):
     slots: frozenset[str] = frozenset()
     """The missing dependencies that are slots of any item, or can be: no item names them in ``supports``."""
     away: frozenset[str] = frozenset()
-    """The principals that are away from the task, and decide nothing about it: the reader, and others."""
+    """Principals that are away from the task and so decide nothing about it, the reader included."""
 
     @property
     def reader(self) -> str:
@@ -65,12 +65,12 @@ class Trial(msgspec.Struct, frozen=True):
         return next((name for name in allowed if name != self.reader), BLANK)
 
     def other_writer(self, last: str) -> str:
-        """The same, for an act that nobody does while away."""
+        """Another allowed writer, for an act that a principal cannot do while away."""
         found = self.writer(None if last in self.away else last)
         return next((name for name in (found, *self.policy.writers) if name not in self.away), BLANK)
 
     def uninvolved(self, *sides: str | None) -> str:
-        """Somebody who may decide between two sides: an overseer, or an allowed writer."""
+        """A principal that may decide between two sides: an overseer, or an allowed writer."""
         allowed = (*self.policy.overseers, *self.policy.writers)
         return next((name for name in allowed if name not in (*sides, *self.away)), BLANK)
 

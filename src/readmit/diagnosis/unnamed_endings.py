@@ -1,7 +1,7 @@
 """Items that fell although no event names them: another item took their slot, or their source changed.
 
-What stands depends on the reader. An item counts as fallen if it fell for everybody on its task, or for a principal
-that its slot's items name.
+Which item stands depends on the reader. An item counts as fallen if it fell for everybody on its task, or for a
+principal that its slot's items name.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ UNNAMED = frozenset(
 )
 """Reasons by which an event ends an item that it does not name."""
 REPLACING = frozenset({Reason.SLOT_UPDATED, Reason.FRONTIER_MOVED})
-"""Those that name the item which replaced another."""
+"""Reasons that name the replacing item."""
 Endings = dict[int, dict[str, "Cause"]]
 """Epoch → the items that fell with the event there, each with its cause."""
 
 
 def endings_of_return(log: Log, return_id: str) -> Endings:
-    """What one return found."""
+    """Endings that one return found."""
     found: Endings = {}
     _add(found, dispositions(log, return_id))
     return found
 
 
 def all_endings(log: Log) -> Endings:
-    """What fell in the whole log, and what its returns found besides."""
+    """Endings in the whole log, and those that only its returns found."""
     voids = Voids(log.milestones(EventKind.VOID))
     events = [voids.event(event) for event in log.tail()]
     state = fold(WorkState(), (event for event in events if event.kind is not EventKind.OBSERVE))

@@ -137,7 +137,7 @@ def _vectors() -> TextVectors:
 
 
 def _recording(trial: Trial, one: Loose) -> Remedy:
-    """Record what the observation says: for what is missing, or about what the nearest statement is about."""
+    """The remedy: record the observation's statement for the unmet need, or in the slot of the nearest statement."""
     missing = trial.decision.missing
     need = missing[0] if len(missing) == 1 else BLANK
     slot = need if trial.slots.issuperset(missing) else None

@@ -1,4 +1,4 @@
-"""Explains the outcome of a return: what is missing, near misses, what has happened since, and what would fix it."""
+"""Explains the outcome of a return: unmet needs, near misses, later events, and remedies."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def why(desk: Desk, return_id: str) -> Diagnosis:
 
 
 def symptoms(log: Log, trial: Trial, departed: Checkpoint) -> tuple[tuple[Symptom, ...], tuple[str, ...]]:
-    """The problems of a return, in order of usefulness, and what was not checked."""
+    """The symptoms of a return, the most useful first, and the parts that were not checked."""
     if trial.decision.faults:
         return tuple(faults(trial)), ()
     others = None

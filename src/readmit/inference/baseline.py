@@ -44,9 +44,9 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     held: dict[str, Held]
     """Items whose premises may have changed: those that stand, or are out only because of a suspicion."""
     since: dict[str, int]
-    """For each, the epoch of its latest evidence: only later observations can change its premises."""
+    """Item → the epoch of its latest evidence: only later observations can change its premises."""
     known: dict[str, Held]
-    """These, and everything they may depend on."""
+    """The items of ``held``, and every item they may depend on."""
     critical: frozenset[str]
     """Dependencies ``K``."""
     observed: dict[str, Event]
@@ -77,7 +77,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
         return observations_of(sightings, self.known.values())
 
     def suspected(self, judged: Mapping[str, frozenset[str]]) -> Iterator[Pair]:
-        """Open suspicions: they are verified first, whatever the signals say."""
+        """Open suspicions. They are verified first, proposed by a signal or not."""
         for item, marks in self.marks.items():
             pairs = (mark.payload.pair for mark in marks if isinstance(mark.payload, Suspect))
             for pair in dict.fromkeys(pairs):
@@ -85,7 +85,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
                     yield pair
 
     def is_critical(self, item: str) -> bool:
-        """Whether an item supports a critical dependency of something that may still be owed."""
+        """Whether an item supports a critical dependency of a duty that may still be owed."""
         return not self.critical.isdisjoint(self.held[item].item.covers)
 
     def own(self, item: str) -> list[Evidence]:
@@ -103,13 +103,13 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
         return next(found, "\n\n".join(dict.fromkeys(texts)))
 
     def ruling(self, verdict: Verdict) -> Ruling:
-        """What a verdict settles, by the rules of the return itself."""
+        """The ruling on a verdict, by the rules of the return itself."""
         own = [self.held[verdict.pair.item].item.text, *(one.text for one in self.own(verdict.pair.item))]
         later = self.texts.get(verdict.pair.evidence, "")
         return ruling(verdict, self.policy, grounded=lambda: quotes_found(verdict, own, later))
 
     def settles(self, verdict: Verdict) -> bool:
-        """Whether a verdict decides its pair. A doubtful score leaves it open for what is critical."""
+        """Whether a verdict decides its pair. A doubtful score leaves the pair of a critical item open."""
         found = self.ruling(verdict)
         return found is not Ruling.OPEN and not (found is Ruling.DOUBTFUL and self.is_critical(verdict.pair.item))
 
@@ -150,7 +150,7 @@ def baseline(
         known={**seen.background.held, **seen.state.held},
         critical=critical_dependencies(seen),
         observed=observed,
-        texts={digest: said(event) for digest, event in observed.items()},
+        texts={digest: observation_text(event) for digest, event in observed.items()},
         sources=_sources(held.values(), seen.evidence),
         marks={name: tuple(_concerning(entry.marks, use)) for name, entry in held.items()},
         policy=policy,
@@ -167,7 +167,7 @@ def _sources(held: Iterable[Held], evidence: Mapping[str, Sighting]) -> dict[str
     }
 
 
-def said(event: Event) -> str:
+def observation_text(event: Event) -> str:
     """The text of an observation."""
     return event.payload.text if isinstance(event.payload, Evidence) else ""
 

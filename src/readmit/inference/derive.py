@@ -6,88 +6,90 @@ A return over a history that was examined before reads them and asks no model.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from readmit.models.embedders import CachedEmbedder, TextVectors
 from readmit.models.protocols import Failure
-from readmit.models.stages import imply
-from readmit.models.stages.scan import PER_CALL, scan
-from readmit.models.stages.scan import PROMPT as SCAN
-from readmit.models.stages.scan_many import PROMPT as SCAN_MANY
-from readmit.models.stages.scan_many import scan_many
+from readmit.models.stages import scan
+from readmit.models.stages.extract import PROMPT as EXTRACT
+from readmit.models.stages.imply import IMPLIED, PREMISES, write_lines
 from readmit.records.canonical import digest, digest_of
 from readmit.records.error_types import ModelError
 from readmit.records.verdicts import Pair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.inference.settings import Budgets, Settings
+    from readmit.inference.settings import RequestBudgets, Settings
     from readmit.log.derived_texts import DerivedTexts
     from readmit.models.protocols import Embedder, Model
+    from readmit.models.stages.imply import LineKind
     from readmit.models.stages.scan import Later, TargetLook
 
     Matrix = NDArray[np.float32]
 
-PREMISES = "premises"
-FACTS = "facts"
 VECTOR = "vector"
 SCANNED = "scan"
 
 _decode = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
-class Written(msgspec.Struct, frozen=True):
+class DerivedLines(msgspec.Struct, frozen=True):
     """Lines by text, and the texts for which a model failed to write any."""
 
     lines: Mapping[str, tuple[str, ...]]
     failed: Mapping[str, Failure]
 
 
-def premises(
+def derive_lines(
     derived: DerivedTexts,
+    kind: LineKind,
     model: Model,
     texts: Iterable[str],
     workspace: str,
     *,
-    budgets: Budgets,
+    budgets: RequestBudgets,
     extracted: str = "",
-) -> Written:
-    """The premises of each statement. ``extracted`` names the extractor, whose items came with premises."""
-    ask = partial(imply.premises, model, max_tokens=budgets.lines_tokens, max_chars=budgets.lines_chars)
-    by = maker(model.name, imply.PREMISES)
-    return _written(derived, PREMISES, by, texts, ask=ask, workspace=workspace, extracted=extracted)
+) -> DerivedLines:
+    """The lines of a kind about each text, stored or written now.
+
+    ``extracted`` names the extractor: its items came with premises, and their statements are the facts of the
+    observations they were drawn from.
+    """
+    wanted = {source_of(text): text for text in texts}
+    by = maker(model.name, kind.prompt)
+    lines = {
+        wanted[source]: _decode(body)
+        for writer in (by, extracted)
+        if writer
+        for source, body in derived.read(kind.stored, writer, wanted).items()
+    }
+    missing = [text for text in wanted.values() if text not in lines]
+    tokens, chars = budgets.lines_tokens, budgets.lines_chars
+    said = write_lines(model, kind, missing, workspace=workspace, max_tokens=tokens, max_chars=chars) if missing else []
+    answers = dict(zip(missing, said, strict=True))
+    made = {text: one for text, one in answers.items() if not isinstance(one, Failure)}
+    derived.write(kind.stored, by, {source_of(text): msgspec.json.encode(one) for text, one in made.items()})
+    failed = {text: one for text, one in answers.items() if isinstance(one, Failure)}
+    return DerivedLines({**lines, **made}, failed)
 
 
-def implied(
-    derived: DerivedTexts,
-    model: Model,
-    texts: Iterable[str],
-    workspace: str,
-    *,
-    budgets: Budgets,
-    extracted: str = "",
-) -> Written:
-    """The facts that each observation implies. If items were drawn from it, these are their statements."""
-    ask = partial(imply.implied, model, max_tokens=budgets.lines_tokens, max_chars=budgets.lines_chars)
-    by = maker(model.name, imply.IMPLIED)
-    return _written(derived, FACTS, by, texts, ask=ask, workspace=workspace, extracted=extracted)
+def keep_extraction(
+    derived: DerivedTexts, model: str, premises: Mapping[str, Sequence[str]], facts: Mapping[str, Sequence[str]]
+) -> None:
+    """Keep an extraction's premises by statement, and its statements by observation: no model is asked for them again.
 
-
-def keep_premises(derived: DerivedTexts, by: str, known: Mapping[str, Sequence[str]]) -> None:
-    """Keep premises that came with an extraction, so that no model is asked for them."""
-    derived.write(PREMISES, by, {source_of(text): msgspec.json.encode(lines) for text, lines in known.items() if lines})
-
-
-def keep_facts(derived: DerivedTexts, by: str, known: Mapping[str, Sequence[str]]) -> None:
-    """Keep the statements that an extraction found in observations, also if it found none."""
-    derived.write(FACTS, by, {source_of(text): msgspec.json.encode(lines) for text, lines in known.items()})
+    An observation in which it found none is kept as such.
+    """
+    by = maker(model, EXTRACT)
+    kept = {source_of(text): msgspec.json.encode(lines) for text, lines in premises.items() if lines}
+    derived.write(PREMISES.stored, by, kept)
+    derived.write(IMPLIED.stored, by, {source_of(text): msgspec.json.encode(lines) for text, lines in facts.items()})
 
 
 def maker(model: str, prompt: str) -> str:
@@ -98,32 +100,6 @@ def maker(model: str, prompt: str) -> str:
 def source_of(text: str) -> str:
     """The key of a derived text."""
     return digest_of(text.encode("utf-8", "surrogatepass"))
-
-
-def _stored(derived: DerivedTexts, kind: str, by: str, wanted: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    return {wanted[source]: _decode(body) for source, body in derived.read(kind, by, wanted).items()}
-
-
-def _written(
-    derived: DerivedTexts,
-    kind: str,
-    by: str,
-    texts: Iterable[str],
-    *,
-    ask: Callable[..., list[tuple[str, ...] | Failure]],
-    workspace: str,
-    extracted: str,
-) -> Written:
-    wanted = {source_of(text): text for text in texts}
-    lines = _stored(derived, kind, by, wanted)
-    if extracted:
-        lines |= _stored(derived, kind, extracted, wanted)
-    missing = [text for text in wanted.values() if text not in lines]
-    answers = dict(zip(missing, ask(missing, workspace=workspace), strict=True)) if missing else {}
-    made = {text: said for text, said in answers.items() if not isinstance(said, Failure)}
-    derived.write(kind, by, {source_of(text): msgspec.json.encode(said) for text, said in made.items()})
-    failed = {text: said for text, said in answers.items() if isinstance(said, Failure)}
-    return Written({**lines, **made}, failed)
 
 
 class Scanning(msgspec.Struct, frozen=True):
@@ -137,8 +113,8 @@ def scanned(
     derived: DerivedTexts, model: Model, looks: Sequence[TargetLook], workspace: str, settings: Settings
 ) -> Scanning:
     """The paper's scan. A pair that was scanned once, in any request, is not scanned again."""
-    wide = settings.scan_targets > 1 or settings.scan_per_call > PER_CALL
-    by = maker(model.name, SCAN_MANY if wide else SCAN)
+    wide = settings.scan_targets > 1 or settings.scan_per_call > scan.PER_CALL
+    by = maker(model.name, scan.WIDE_PROMPT if wide else scan.PROMPT)
     sources = {(look.item, one.evidence): digest((look.text, one.text)) for look in looks for one in look.later}
     known = derived.read(SCANNED, by, sources.values())
     fresh = [
@@ -165,17 +141,13 @@ def _looked(
     model: Model, looks: Sequence[TargetLook], workspace: str, settings: Settings, *, wide: bool
 ) -> Iterator[tuple[TargetLook, tuple[Pair, ...] | Failure]]:
     """Each look and its answer. Looks at the same observations share a request as far as the settings allow."""
-    tokens, chars = settings.budgets.scan_tokens, settings.budgets.scan_chars
-    if not wide:
-        said = scan(model, looks, workspace=workspace, max_tokens=tokens, max_chars=chars) if looks else []
-        yield from zip(looks, said, strict=True)
-        return
     alike: dict[tuple[Later, ...], list[TargetLook]] = {}
     for look in looks:
-        alike.setdefault(look.later, []).append(look)
-    most = settings.scan_targets
+        alike.setdefault(look.later if wide else (), []).append(look)
+    most = settings.scan_targets if wide else 1
     groups = [own[start : start + most] for own in alike.values() for start in range(0, len(own), most)]
-    answers = scan_many(model, groups, workspace=workspace, max_tokens=tokens, max_chars=chars) if groups else []
+    tokens, chars = settings.budgets.scan_tokens, settings.budgets.scan_chars
+    answers = scan.scan(model, groups, wide=wide, workspace=workspace, max_tokens=tokens, max_chars=chars)
     for group, own in zip(groups, answers, strict=True):
         yield from zip(group, own, strict=True)
 

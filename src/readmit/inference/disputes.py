@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.models.protocols import Failure
-from readmit.models.stages.answer import MAX_TOKENS, PROMPT, Opinion, Question, opine, settled
+from readmit.models.stages.answer import MAX_TOKENS, PROMPT, Opinion, Question, opine, position_of
 from readmit.records.acts.event import Dispute, Resolve
 from readmit.records.acts.kinds import targets_of
 from readmit.records.base import nfc
@@ -108,7 +108,7 @@ def _asked(log: Log, event: Event, identity: Identity) -> Asked:
 def _question(items: Sequence[Item], context: str) -> Question:
     """The question that the sides disagree about, without authors and in a neutral order.
 
-    Its evidence is what principals other than the parties observed.
+    Its evidence are the observations of principals other than the parties.
     """
     choices = sorted({item.text for item in items}, key=digest)
     slots = {item.slot for item in items}
@@ -123,7 +123,7 @@ def _has_sides(contest: _Contest) -> bool:
 def _opinions(
     workspace: Workspace, model: Model, questions: Sequence[Question], max_tokens: int
 ) -> dict[Question, Opinion | Failure]:
-    """The model's answers; each question is asked once."""
+    """The model's answers; each question goes out once."""
     keys = {question: question.key(model.name, workspace=workspace.name) for question in questions}
     known = desk_of(workspace).log.derived.read(OPINION, PROMPT, keys.values())
     found: dict[Question, Opinion | Failure] = {
@@ -146,7 +146,7 @@ def _resolve(
     said = opinions[contest.question]
     if isinstance(said, Failure):
         return Resolution(dispute=contest.name, why=f"no answer: {said.message}")
-    keep = settled(said, contest.asked.sides, workspace.admin.policy.min_confidence, exact=contest.asked.exact)
+    keep = position_of(said, contest.asked.sides, workspace.admin.policy.min_confidence, exact=contest.asked.exact)
     why = f"{said.model} by itself: {said.answer or 'cannot tell'}, confidence {said.confidence}"[:LONGEST_NOTE]
     if keep is not None:
         workspace.resolve(contest.name, keep=[keep], by=by, reason=why, id=own_id(by, digest((contest.name, keep))))

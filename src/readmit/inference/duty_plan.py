@@ -1,4 +1,4 @@
-"""From a task or question to obligations: what the returning role must be able to do, and what that takes."""
+"""Plans a task and opens its obligations, with their dependencies, for the returning role."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import msgspec
 from readmit.inference.derive import maker
 from readmit.inference.field import NEED, PLANNED, need_key
 from readmit.models.protocols import Failure
-from readmit.models.stages.plan import PROMPT, Duty, Task
-from readmit.models.stages.plan import plan as ask
+from readmit.models.stages.plan import PROMPT, PlannedDuty, Task, plan_tasks
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
 from readmit.records.error_types import ModelError
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
-    """The obligations that were opened, and what to search with for their evidence."""
+    """The opened obligations, and search queries for their evidence."""
 
     evidence: str
     obligations: tuple[str, ...]
@@ -35,13 +34,13 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
     queries: tuple[str, ...]
 
 
-def plan(workspace: Workspace, model: Model, text: str, *, by: str, role: str, task: str) -> Planned:
+def plan_duties(workspace: Workspace, model: Model, text: str, *, by: str, role: str, task: str) -> Planned:
     """Plan a task and open its obligations, bound to the task's own words. The same task opens them once.
 
     They are marked as drafted by the planner and say no more than the task: wording that the task does not carry is
     replaced by the task's own. The description of each need is kept for the linker.
     """
-    (said,) = ask(model, [Task(text=text, role=role)], workspace=workspace.name)
+    (said,) = plan_tasks(model, [Task(text=text, role=role)], workspace=workspace.name)
     if isinstance(said, Failure):
         raise ModelError(f"planner: {said.message}; nothing was opened, try again or open the obligations yourself")
     with workspace.batch():
@@ -58,12 +57,19 @@ def plan(workspace: Workspace, model: Model, text: str, *, by: str, role: str, t
     )
 
 
-def _in_words_of(task: str, duty: Duty, most: int) -> Duty:
+def _in_words_of(task: str, duty: PlannedDuty, most: int) -> PlannedDuty:
     return duty if carried(duty.text, task, task) else msgspec.structs.replace(duty, text=task.strip()[:most])
 
 
 def _opened(
-    workspace: Workspace, duties: Sequence[Duty], evidence: str, *, by: str, role: str, task: str, drafted: Drafted
+    workspace: Workspace,
+    duties: Sequence[PlannedDuty],
+    evidence: str,
+    *,
+    by: str,
+    role: str,
+    task: str,
+    drafted: Drafted,
 ) -> Iterator[str]:
     for duty in duties:
         name = workspace.oblige(

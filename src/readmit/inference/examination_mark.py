@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def note(workspace: Workspace, departed: Checkpoint, prepared: Prepared, *, purpose: str | None, verifier: str) -> bool:
-    """Record how far a preparation has examined the log, unless something new arrived meanwhile.
+    """Record the epoch up to which a preparation has examined the log, unless events arrived meanwhile.
 
     In one transaction, so that everything before the event was available to it. An examination that is already on the
     log is not repeated: a watch that finds nothing new writes nothing.

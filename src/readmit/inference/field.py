@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NEED = "need"
 PLANNED = "plan"
-"""The kind of derived text that describes what a planned duty needs."""
+"""Kind of the derived text that describes a planned duty's need."""
 
 
 class OpenNeed(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class OpenNeed(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     text: str
-    """What is needed, in words."""
+    """The need in words."""
     planned: bool
     """Whether only duties that a model planned require it."""
     vouched: bool
@@ -51,11 +51,11 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     held: Mapping[str, Held]
     """Every fact and constraint in sight, in log order."""
     baseline: frozenset[str]
-    """Those that stand, or are out only because of a suspicion."""
+    """Items that stand, or are out only because of a suspicion."""
     rejected: Mapping[str, Disposition]
 
     def open(self) -> tuple[OpenNeed, ...]:
-        """Needs that nothing that stands meets."""
+        """Needs that no standing item meets."""
         met = {name for item in self.baseline for name in meets(self.held[item])}
         return tuple(need for name, need in self.needs.items() if name not in met)
 
@@ -80,7 +80,7 @@ def field(workspace: Workspace, departed: Checkpoint, identity: Identity, *, pur
 
 
 def stood(workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None) -> frozenset[str]:
-    """What stood at departure: a need that it met counts as met, whenever the link was drawn."""
+    """Items that stood at departure. A need that one of them met counts as met, also by a later link."""
     log = desk_of(workspace).log
     with log.reading():
         seen = take_snapshot(log, departed, identity, epoch=departed.epoch, purpose=purpose, now=departed.at)

@@ -13,8 +13,8 @@ from readmit.inference import duty_plan as planning
 from readmit.inference.disputes import resolve_disputes
 from readmit.inference.examination_mark import note
 from readmit.inference.ingestion import conversation, ingest
-from readmit.inference.preparation import file, prepare
-from readmit.inference.settings import InferenceModels, Settings
+from readmit.inference.preparation import file_prepared, prepare_return
+from readmit.inference.settings import InferenceModels, ModelFields, Settings
 from readmit.inference.watch import Watch
 from readmit.models.stages.answer import MAX_TOKENS
 from readmit.models.stages.extract import WITHOUT, Turn
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from readmit.inference.ingestion import Ingested
     from readmit.inference.prepared import Prepared
     from readmit.inference.watch import Announcement
-    from readmit.models.protocols import Embedder, Model
+    from readmit.models.protocols import Model
     from readmit.models.usage import StageUsage
     from readmit.records.acts.event import Checkpoint
     from readmit.records.base import Moment
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
 ROUNDS = 4
-"""How often a preparation starts over because something was observed while it ran."""
+"""Most restarts of a preparation because of observations that arrived while it ran."""
 
 
 @explained
@@ -56,27 +56,11 @@ class Inference:
         self,
         workspace: Workspace,
         settings: Settings | None = None,
-        *,
-        verifier: Model | str | None = None,
-        second_verifier: Model | str | None = None,
-        implier: Model | str | None = None,
-        scanner: Model | str | None = None,
-        extractor: Model | str | None = None,
-        planner: Model | str | None = None,
-        linker: Model | str | None = None,
-        embedder: Embedder | str | None = None,
+        **models: Unpack[ModelFields],
     ) -> None:
+        """``models`` names the model of each stage; a stage without one is not used."""
         self.workspace = workspace
-        self.team = InferenceModels(
-            verifier=verifier,
-            second_verifier=second_verifier,
-            implier=implier,
-            scanner=scanner,
-            extractor=extractor,
-            planner=planner,
-            linker=linker,
-            embedder=embedder,
-        )
+        self.team = InferenceModels(**models)
         self.settings = settings or Settings(signals=self.team.signals())
         self.ledger = TokenLedger()
         """The usage of ingesting, planning and resolving. A preparation's usage is in its ``Prepared``."""
@@ -97,7 +81,7 @@ class Inference:
     # Before a decision.
 
     def prepare(self, agent: Agent, *, purpose: str | None = None, checkpoint: str | None = None) -> Prepared:
-        """Find what has changed implicitly for one agent and write it to the log for its next return."""
+        """Find implicit changes of one agent's items, and write the verdicts to the log for its next return."""
         name = f"prepare-{secrets.token_hex(8)}"
         return self._prepare(agent.departed(checkpoint), agent.identity, purpose, name)
 
@@ -127,7 +111,7 @@ class Inference:
     def resolve(
         self, agent: Agent, *, by: str, about: Mapping[str, Asked] | None = None, max_tokens: int = MAX_TOKENS
     ) -> tuple[Resolution, ...]:
-        """Put the open disputes that an agent can see to the verifier, which does not see who says what.
+        """Put the open disputes that an agent can see to the verifier, without the authors of the statements.
 
         A dispute is resolved in the name of ``by``, who is not the agent, if the answer matches exactly one side and is
         sure enough for the policy; otherwise it stays open. ``about`` gives the question of a dispute.
@@ -153,7 +137,7 @@ class Inference:
         for _ in range(ROUNDS):
             prepared = self._looked(departed, identity, purpose, name, ledger)
             if always or prepared.eventful:
-                file(self.workspace, name, prepared)
+                file_prepared(self.workspace, name, prepared)
             # Looking only at premises does not examine the items that depend on them.
             if self.settings.targets == "premises" or note(
                 self.workspace, departed, prepared, purpose=purpose, verifier=self._verifier()
@@ -168,7 +152,7 @@ class Inference:
         earlier: Prepared | None = None
         while True:
             try:
-                prepared = prepare(
+                prepared = prepare_return(
                     self.workspace,
                     departed,
                     identity,
@@ -180,7 +164,7 @@ class Inference:
             except BaseException:
                 if earlier is not None:
                     # Everything found so far is on the log, and the audit records it.
-                    file(self.workspace, name, earlier)
+                    file_prepared(self.workspace, name, earlier)
                 raise
             earlier = prepared.after(earlier)
             if not prepared.replacements and not prepared.fell_inside:
@@ -257,7 +241,7 @@ class Inference:
         text, by = require_text("text", text), require_name("by", by)
         role, task = require_name("role", role), require_name("task", task)
         model = self._needed(self.team.planner, "planner")
-        return planning.plan(self.workspace, model, text, by=by, role=role, task=task)
+        return planning.plan_duties(self.workspace, model, text, by=by, role=role, task=task)
 
     def usage(self) -> tuple[StageUsage, ...]:
         """The usage of ingesting, planning and resolving so far, per stage."""

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
-from readmit.inference.derive import keep_facts, keep_premises, maker
+from readmit.inference.derive import keep_extraction, maker
 from readmit.models.protocols import Failure
-from readmit.models.stages.extract import PROMPT, WITHOUT, Drop, ExtractFrom, Extraction, Turn, extract
+from readmit.models.stages.extract import PROMPT, WITHOUT, Drop, ExtractFrom, Extraction, Turn, extract_claims
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
 from readmit.records.error_types import ModelError
@@ -46,10 +46,10 @@ class Ingested(msgspec.Struct, frozen=True, kw_only=True):
     dropped: dict[str, int] = {}
     """How many proposed items were dropped, per reason."""
     quoted: int = 0
-    """How many statements were held back, because they say more than their quote or leave out what turns it. The quoted
+    """How many statements were held back: they say more than their quote, or leave out words that turn it. The quoted
     sentences were recorded instead."""
     failure: str = ""
-    """Why nothing could be drawn from it; it can be tried again."""
+    """Why the extraction failed; empty if it did not. A failed one can be repeated."""
 
 
 def conversation(turns: Sequence[Turn]) -> str:
@@ -92,10 +92,10 @@ def ingest(
                 continue
             drafts = [_draft(item, seen[name].text, model_name) for item in said.items]
             kept = [one for one in drafts if isinstance(one, _Draft)]
-            keep_premises(desk_of(workspace).log.derived, model_name, {one.text: one.premises for one in kept})
-            keep_facts(
+            keep_extraction(
                 desk_of(workspace).log.derived,
-                model_name,
+                model.name,
+                {one.text: one.premises for one in kept},
                 {seen[name].text: tuple(dict.fromkeys(one.text for one in kept))},
             )
             items = tuple(
@@ -115,7 +115,7 @@ def ingest(
 
 
 class _Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """One item before it is recorded, reduced to what its quote carries."""
+    """An extracted item before it is recorded, reduced to the words that its quote carries."""
 
     text: str
     slot: str
@@ -125,7 +125,7 @@ class _Draft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _draft(item: Extracted, evidence: str, model: str) -> _Draft | Drop:
-    """What may be recorded of a statement, or why nothing may."""
+    """The recordable draft of a statement, or the reason to drop it."""
     found = worded(item.statement, item.quote, evidence)
     if found is None:
         return Drop.HELD_BACK if quoted(item.quote, evidence) else Drop.QUOTE_NOT_FOUND
@@ -153,7 +153,9 @@ def _extracted(
     keys = {one.key: digest((one.key, one.turns, without)) for one in asked}
     stored = derived.read(EXTRACTION, by, keys.values())
     missing = [one for one in asked if keys[one.key] not in stored]
-    answers = extract(model, missing, workspace=workspace.name, per_call=per_call, without=without) if missing else []
+    answers = (
+        extract_claims(model, missing, workspace=workspace.name, per_call=per_call, without=without) if missing else []
+    )
     made = {one.key: said for one, said in zip(missing, answers, strict=True)}
     rows = {keys[name]: msgspec.json.encode(said) for name, said in made.items() if isinstance(said, Extraction)}
     derived.write(EXTRACTION, by, rows)

@@ -1,7 +1,7 @@
 """Pairs inside a view: of two statements that would be handed over together, the later one may end the earlier.
 
-Signals rank pairs over everything that stands, and their limits may cut these. So this computes what a return would
-hand over now, without writing anything, and verifies its statements against each other's evidence.
+Signals rank pairs over all standing items, and their limits may cut these. So this computes the view that a return
+would hand over now, without writing it, and verifies its statements against each other's evidence.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from readmit.records.canonical import digest
 from readmit.records.verdicts import Pair, Ruling
 from readmit.rules.cycle import decide
 from readmit.state.load import requested
-from readmit.text.nearness import words_of
+from readmit.text.nearness import content_words
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
@@ -56,16 +56,16 @@ def look_inside(
     looker: str,
     most: int,
 ) -> Inside:
-    """Verify what is open among statements that would be handed over together.
+    """Verify the open pairs among statements that would be handed over together.
 
     Pairs about the same need come first, then those that share most words. This ``looker`` never examines pairs beyond
-    ``most``, like pairs that no signal proposes. ``besides`` are pairs that were just asked about.
+    ``most``, like pairs that no signal proposes. ``besides`` are pairs that were just verified.
     """
     names = _previewed(workspace, departed, identity, purpose=purpose, verifier=verifier) if most else ()
     if len(names) < 2:  # noqa: PLR2004 - a pair has two sides
         return Inside()
     state = stand()
-    derived, settled = desk_of(workspace).log.derived, judging.settled(state, verifier)
+    derived, settled = desk_of(workspace).log.derived, judging.answered_pairs(state, verifier)
     shown = [state.held[name].item for name in names if name in state.held]
     ranks: dict[Pair, tuple[bool, int]] = {}
     for earlier, later in permutations(shown, 2):
@@ -74,7 +74,7 @@ def look_inside(
                 ranks[pair] = max(ranks.get(pair, (False, 0)), _nearness(earlier, later))
     passed = derived.read(PASSED, looker, map(_name, ranks))
     pairs = sorted((pair for pair in ranks if _name(pair) not in passed), key=lambda pair: ranks[pair], reverse=True)
-    judged = judging.judge(workspace, state, verifier, pairs[:most])
+    judged = judging.judge_pairs(workspace, state, verifier, pairs[:most])
     derived.write(PASSED, looker, {_name(pair): b"1" for pair in pairs[most:]})
     confirmed = (one for one in judged.verdicts if state.ruling(one) is Ruling.INVALID)
     return Inside(
@@ -90,7 +90,7 @@ def look_inside(
 def _previewed(
     workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None, verifier: Verifier
 ) -> tuple[str, ...]:
-    """What a return would hand over once the verifier has examined everything up to now."""
+    """The view of a return right now, as if the verifier had examined the whole log."""
     desk = desk_of(workspace)
     log = desk.log
     with log.reading():
@@ -111,7 +111,9 @@ def _pairs(earlier: Item, later: Item, state: Baseline) -> Iterator[Pair]:
 
 
 def _nearness(earlier: Item, later: Item) -> tuple[bool, int]:
-    return not set(earlier.covers).isdisjoint(later.covers), len(words_of(earlier.text) & words_of(later.text))
+    return not set(earlier.covers).isdisjoint(later.covers), len(
+        content_words(earlier.text) & content_words(later.text)
+    )
 
 
 def _name(pair: Pair) -> str:

@@ -39,7 +39,7 @@ SLOT = "slot"
 NEARNESS = "nearness"
 """The makers of links that no model drew."""
 LINKED = "link"
-"""The kind of derived text that holds a linker's answer about a need and a statement: its quote, or nothing."""
+"""Kind of the derived text that holds a linker's answer about a need and a statement: its quote, or empty."""
 SHOWN = 12
 """Statements shown to a linker for one need if there are too many for one request."""
 
@@ -51,12 +51,12 @@ class Drawn(msgspec.Struct, frozen=True, kw_only=True):
     dropped: int = 0
     """Links that the linker proposed without a valid quote or for a text that was not shown."""
     unmet: tuple[str, ...] = ()
-    """Needs that nothing that stands meets."""
+    """Needs that no standing item meets."""
     faults: tuple[str, ...] = ()
     """Why the linker did not answer. It is then unknown whether an item ever met the unmet needs."""
 
 
-def link(
+def link_needs(
     workspace: Workspace,
     departed: Checkpoint,
     identity: Identity,
@@ -66,7 +66,7 @@ def link(
     embedder: Embedder | None,
     settings: Settings,
 ) -> Drawn:
-    """Link the unmet needs of one agent's duties. Repeating it writes and asks nothing."""
+    """Link the unmet needs of one agent's duties. A repeated call writes no event and sends no request."""
     if not settings.linking or workspace.admin.policy.drafts == "refuse":
         return Drawn()
     ground = field(workspace, departed, identity, purpose=purpose)
@@ -155,7 +155,7 @@ class _Work:
         return _Said(tuple(links))
 
     def asked(self, model: Model, needs: Sequence[OpenNeed], settings: Settings) -> _Said:
-        """The linker's answers about the near candidates; each need and statement is asked about once."""
+        """The linker's answers about the near candidates. Each need and statement is compared once."""
         looks = self._looks(needs)
         derived, by = desk_of(self._workspace).log.derived, maker(model.name, stage.PROMPT)
         sources = {(look.need, one.item): digest((look.text, one.text)) for look in looks for one in look.candidates}
@@ -168,7 +168,9 @@ class _Work:
         tokens, chars = settings.budgets.link_tokens, settings.budgets.link_chars
         questions = list(stage.packed(fresh, max_chars=chars))
         space = self._workspace.name
-        answers = stage.link(model, questions, workspace=space, max_tokens=tokens, max_chars=chars) if questions else []
+        answers = (
+            stage.ask_links(model, questions, workspace=space, max_tokens=tokens, max_chars=chars) if questions else []
+        )
         rows: dict[str, bytes] = {}
         ties = [
             stage.Tie(need, item, known[source].decode())

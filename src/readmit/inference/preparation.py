@@ -13,11 +13,11 @@ from readmit.inference import verdict_writer as judging
 from readmit.inference.baseline import baseline
 from readmit.inference.derive import maker
 from readmit.inference.inside import look_inside
-from readmit.inference.need_links import Drawn, link
+from readmit.inference.need_links import Drawn, link_needs
 from readmit.inference.prepared import Prepared, ProposedPair, SignalCount, StageTokens
-from readmit.inference.proposals import Readers, find
+from readmit.inference.proposals import Readers, find_pairs
 from readmit.inference.replacement_draft import replace
-from readmit.inference.source_recheck import resource
+from readmit.inference.source_recheck import recheck_changed_sources
 from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.models.stages.verify import Verifier
 from readmit.models.usage import Metered
@@ -46,7 +46,7 @@ LEFT_OUT = "left_out"
 """The kinds of derived text that hold, per item, how far a look came and the observations it left out."""
 
 
-def prepare(
+def prepare_return(
     workspace: Workspace,
     departed: Checkpoint,
     identity: Identity,
@@ -69,7 +69,9 @@ def prepare(
         )
 
     verifier = _verifier(team, settings, ledger, workspace)
-    again = resource(workspace, departed, identity, purpose=purpose, verifier=verifier, most=settings.pairs_per_return)
+    again = recheck_changed_sources(
+        workspace, departed, identity, purpose=purpose, verifier=verifier, most=settings.pairs_per_return
+    )
     state = stand()
     # Without a visible duty there is no need to link to.
     owing = any(isinstance(held.item, Obligation) for held in state.known.values())
@@ -77,7 +79,7 @@ def prepare(
     try:
         if owing:
             linker, embedder = _metered(team.linker, ledger), team.embedder
-            drawn = link(
+            drawn = link_needs(
                 workspace, departed, identity, purpose=purpose, linker=linker, embedder=embedder, settings=settings
             )
     except PendingAnswers as waiting:
@@ -85,10 +87,10 @@ def prepare(
     if drawn.links:
         # The links may have changed which items are critical.
         state = stand()
-    known = judging.settled(state, verifier)
+    known = judging.answered_pairs(state, verifier)
     readers = _readers(workspace, team, ledger)
     looker = _looker(state, verifier, readers, settings, identity)
-    found = find(state, known, readers, settings, _passed(workspace, state, looker))
+    found = find_pairs(state, known, readers, settings, _passed(workspace, state, looker))
     if pending is not None:
         # Only now, so that the signals' requests go out in the same round.
         raise pending
@@ -97,7 +99,7 @@ def prepare(
     left = [pair for pair in left_out if state.is_critical(pair.item)]
     if settings.on_cut == "verify":
         chosen += left
-    judged = judging.judge(workspace, state, verifier, chosen)
+    judged = judging.judge_pairs(workspace, state, verifier, chosen)
     if settings.on_cut == "block":
         judging.suspect(workspace, left, "not_looked_at")
     suspected = left if settings.on_cut == "block" else []
@@ -181,7 +183,7 @@ def _by_item(pairs: Iterable[Pair]) -> dict[str, bytes]:
     return {item: " ".join(evidence).encode("ascii") for item, evidence in found.items()}
 
 
-def file(workspace: Workspace, name: str, prepared: Prepared) -> None:
+def file_prepared(workspace: Workspace, name: str, prepared: Prepared) -> None:
     """Write an audit row beside those of the prepared return."""
     log = desk_of(workspace).log
     with log.atomic():

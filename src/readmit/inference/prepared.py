@@ -1,4 +1,4 @@
-"""The report of one preparation for the audit: what was examined, found and skipped, and the usage."""
+"""The audit report of one preparation: examined, found and skipped pairs, and the usage."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StageTokens(Record, kw_only=True):
 
 
 class SignalCount(Record, kw_only=True):
-    """What one signal did: pairs it scored, proposed, within the budget, and of these its own alone."""
+    """Pairs of one signal: scored, proposed, within the budget, and of these proposed by no other signal."""
 
     signal: Name
     scored: Count
@@ -49,7 +49,7 @@ class ProposedPair(Record, kw_only=True):
 
 
 class Prepared(Record, kw_only=True):
-    """One preparation, including what it did not examine."""
+    """One preparation, including the pairs it did not examine."""
 
     identity: Identity
     use: Note
@@ -78,7 +78,7 @@ class Prepared(Record, kw_only=True):
     unseen: tuple[Pair, ...] = ()
     """Pairs hidden from a signal by a failed answer, proposed by no other, and not verified."""
     suspected: Count = 0
-    """Of the cut and unseen pairs, those of critical items, which are suspicions now."""
+    """Cut and unseen pairs of critical items, which are suspicions now."""
     proposed: tuple[ProposedPair, ...] = ()
     """The pairs that were put to the verifier."""
     links: Count = 0
@@ -88,7 +88,7 @@ class Prepared(Record, kw_only=True):
     unmet: tuple[Id, ...] = ()
     """Needs of the owed duties that no standing item meets after linking."""
     unlinked: tuple[Id, ...] = ()
-    """Those that the linker did not answer about: whether an item ever met them is unknown."""
+    """Needs without an answer of the linker: whether an item meets them is unknown."""
     replacements: tuple[Id, ...] = ()
     """Items drafted from the observations that invalidated needed ones."""
     inside: Count = 0
@@ -98,7 +98,7 @@ class Prepared(Record, kw_only=True):
     fell_inside: tuple[Id, ...] = ()
     """Items that fell by one of these."""
     resourced: tuple[Id, ...] = ()
-    """Items whose source changed and that still hold of what is there now."""
+    """Items whose source changed and whose statement the present text still carries."""
     signals: tuple[SignalCount, ...] = ()
     usage: tuple[StageTokens, ...] = ()
     faults: tuple[Note, ...] = ()
@@ -111,7 +111,7 @@ class Prepared(Record, kw_only=True):
 
     @property
     def eventful(self) -> bool:
-        """Whether anything was asked, found or left out."""
+        """Whether the preparation sent a request, found a change or left out a pair."""
         return bool(self.open or self.judged or self.unanswered or self.usage or self.links or self.replacements)
 
     def after(self, earlier: Prepared | None) -> Prepared:

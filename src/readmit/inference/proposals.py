@@ -14,6 +14,7 @@ from readmit.inference import derive as deriving
 from readmit.inference import signals
 from readmit.log.derived_texts import DerivedTexts
 from readmit.models.protocols import Embedder, Model
+from readmit.models.stages.imply import IMPLIED, PREMISES
 from readmit.models.stages.scan import Later, TargetLook
 from readmit.records.error_types import PendingAnswers
 from readmit.records.verdicts import Pair
@@ -36,14 +37,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from readmit.inference.baseline import Baseline
-    from readmit.inference.settings import Budgets, Settings
+    from readmit.inference.settings import RequestBudgets, Settings
     from readmit.rules.invalidate.propose import Openings, Scorer
 
     Matrix = NDArray[np.float32]
 
 
 class FoundPairs(msgspec.Struct, frozen=True):
-    """What the signals propose, and what they could not score."""
+    """The proposed pairs, and the pairs that no signal could score."""
 
     proposals: Proposals
     unseen: tuple[Pair, ...]
@@ -66,7 +67,7 @@ class Readers(msgspec.Struct, frozen=True, kw_only=True):
     """The extractor, as derived texts name it."""
 
 
-def find(
+def find_pairs(
     baseline: Baseline,
     judged: Mapping[str, frozenset[str]],
     readers: Readers,
@@ -118,9 +119,9 @@ class _Work:
             case Signal.SAME_SLOT:
                 return SameSlot()
             case Signal.EMBEDDING:
-                return signals.whole_texts(self._vectors(), self._items, self._texts)
+                return signals.near_texts(self._vectors(), self._items, self._texts)
             case Signal.PASSAGE:
-                return signals.sentences(self._vectors(), self._items, self._texts)
+                return signals.near_sentences(self._vectors(), self._items, self._texts)
             case Signal.IMPLIED_FACTS:
                 return self._facts(settings.budgets)
             case Signal.SCAN:
@@ -142,16 +143,17 @@ class _Work:
         assert readers.embedder is not None  # noqa: S101 - InferenceModels.require has seen to it
         return deriving.StoredVectors(readers.embedder, readers.derived, readers.workspace)
 
-    def _facts(self, budgets: Budgets) -> ImpliedFacts:
+    def _facts(self, budgets: RequestBudgets) -> ImpliedFacts:
         readers = self._readers
         assert readers.implier is not None  # noqa: S101 - InferenceModels.require has seen to it
         pending: PendingAnswers | None = None
-        both: list[deriving.Written] = []
-        for write, texts in ((deriving.premises, self._items), (deriving.implied, self._texts)):
+        both: list[deriving.DerivedLines] = []
+        for kind, texts in ((PREMISES, self._items), (IMPLIED, self._texts)):
             try:
                 both.append(
-                    write(
+                    deriving.derive_lines(
                         readers.derived,
+                        kind,
                         readers.implier,
                         texts.values(),
                         readers.workspace,
@@ -169,7 +171,7 @@ class _Work:
         self.faults += [f"{why.usage.stage}: {why.message}" for one in both for why in one.failed.values()]
         premises = {name: rests.lines.get(text, ()) for name, text in self._items.items()}
         facts = {name: says.lines.get(text, ()) for name, text in self._texts.items()}
-        return signals.implications(self._vectors(), premises, facts)
+        return signals.near_implications(self._vectors(), premises, facts)
 
     def _scan(self, settings: Settings) -> Scanned:
         readers, baseline = self._readers, self._standing

@@ -1,6 +1,6 @@
 """Drafts the replacement of a needed item: the observation that invalidated it, in its own words.
 
-It says what is true now. It has no slot and supports nothing: it meets a need only through a link of its own.
+The draft states the present fact. It has no slot and supports no dependency: it meets a need only by a link of its own.
 """
 
 from __future__ import annotations

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, Unpack
 
 import msgspec
 
 from readmit.models.embedders import open_embedder
 from readmit.models.fence import MAX_CHARS
-from readmit.models.open_model import open_model
-from readmit.models.stages import imply, link, scan, scan_many, verify
+from readmit.models.model_lines import open_model
+from readmit.models.stages import imply, link, scan, verify
+from readmit.records.arguments import check_fields
 from readmit.records.base import Record
 from readmit.records.canonical import repeated_key, without_mark
 from readmit.records.error_types import ModelError, RecordError
@@ -24,7 +25,7 @@ Positive = Annotated[int, msgspec.Meta(ge=1)]
 NEEDS_VECTORS = frozenset({Signal.EMBEDDING, Signal.PASSAGE, Signal.IMPLIED_FACTS})
 
 
-class Budgets(Record, kw_only=True, omit_defaults=False):
+class RequestBudgets(Record, kw_only=True, omit_defaults=False):
     """How long requests and their answers may be, by stage. The defaults are the stages' own."""
 
     lines_tokens: Positive = imply.MAX_TOKENS
@@ -68,17 +69,17 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     """Most pairs proposed for one item."""
     pairs_per_return: Annotated[int, msgspec.Meta(ge=0)] | None = 60
     """Most pairs verified in one return. None: all that are proposed."""
-    scan_per_call: Annotated[int, msgspec.Meta(ge=1, le=scan_many.MOST)] = scan.PER_CALL
+    scan_per_call: Annotated[int, msgspec.Meta(ge=1, le=scan.MOST)] = scan.PER_CALL
     """Later observations in a call of the scan. The paper's has four at most."""
-    scan_targets: Annotated[int, msgspec.Meta(ge=1, le=scan_many.MOST)] = 1
+    scan_targets: Annotated[int, msgspec.Meta(ge=1, le=scan.MOST)] = 1
     """Targets in a call of the scan. The paper's has one."""
     pairs_per_call: Positive = 1
     """Most earlier statements in one call of the verifier, beside one later observation. More are cheaper but may be
     judged less carefully; ``eval pairs`` measures it.
     """
     critical_alone: bool = True
-    """Whether a statement that supports a critical dependency has a call of the verifier to itself, whatever
-    ``pairs_per_call`` says. Statements that are confirmed always do.
+    """Whether a statement that supports a critical dependency has a call of the verifier to itself, also if
+    ``pairs_per_call`` allows more. Statements that are confirmed always do.
     """
     confirm_critical: Literal["none", "swapped", "second_model"] = "none"
     """How a verdict about an item that supports a critical dependency is confirmed: not at all, by the same model
@@ -97,7 +98,7 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     """Most additional pairs verified among the statements that the return would hand over together."""
     budget: Annotated[int, msgspec.Meta(ge=0)] | None = None
     """Most tokens that one preparation may take. None: no limit."""
-    budgets: Budgets = Budgets()
+    budgets: RequestBudgets = RequestBudgets()
     """How long single requests and answers may be."""
 
     def __post_init__(self) -> None:
@@ -113,6 +114,19 @@ class Settings(Record, kw_only=True, omit_defaults=False):
         )
 
 
+class ModelFields(TypedDict, total=False):
+    """The model of each stage: a provider, or a line that ``open_model`` understands."""
+
+    verifier: Model | str | None
+    second_verifier: Model | str | None
+    implier: Model | str | None
+    scanner: Model | str | None
+    extractor: Model | str | None
+    planner: Model | str | None
+    linker: Model | str | None
+    embedder: Embedder | str | None
+
+
 class InferenceModels:
     """The model of each stage. A stage without a model is not used.
 
@@ -120,30 +134,21 @@ class InferenceModels:
     models passed in are left open.
     """
 
-    def __init__(
-        self,
-        *,
-        verifier: Model | str | None = None,
-        second_verifier: Model | str | None = None,
-        implier: Model | str | None = None,
-        scanner: Model | str | None = None,
-        extractor: Model | str | None = None,
-        planner: Model | str | None = None,
-        linker: Model | str | None = None,
-        embedder: Embedder | str | None = None,
-    ) -> None:
+    def __init__(self, **models: Unpack[ModelFields]) -> None:
+        check_fields(InferenceModels, models, ModelFields)
         self._opened: dict[str, Model] = {}
-        self.verifier = self._open(verifier)
-        self.second_verifier = self._open(second_verifier)
-        self.implier = self._open(implier)
-        self.scanner = self._open(scanner)
-        self.extractor = self._open(extractor)
-        self.planner = self._open(planner)
-        self.linker = self._open(linker)
+        self.verifier = self._open(models.get("verifier"))
+        self.second_verifier = self._open(models.get("second_verifier"))
+        self.implier = self._open(models.get("implier"))
+        self.scanner = self._open(models.get("scanner"))
+        self.extractor = self._open(models.get("extractor"))
+        self.planner = self._open(models.get("planner"))
+        self.linker = self._open(models.get("linker"))
+        embedder = models.get("embedder")
         self.embedder = open_embedder(embedder) if isinstance(embedder, str) else embedder
 
     def close(self) -> None:
-        """Close what was opened here."""
+        """Close the models that were opened from a line."""
         for model in self._opened.values():
             close = getattr(model, "close", None)
             if close is not None:

@@ -1,4 +1,4 @@
-"""Signals that compare vectors, built from texts: what a preparation uses, and what ``readmit eval`` measures."""
+"""Signals that compare vectors of texts. Preparations use them, and ``readmit eval`` measures them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float32]
 
 
-def whole_texts(vectors: VectorRows, items: Mapping[str, str], observations: Mapping[str, str]) -> Embeddings:
+def near_texts(vectors: VectorRows, items: Mapping[str, str], observations: Mapping[str, str]) -> Embeddings:
     """Nearness of whole items and observations."""
     return Embeddings(*_near(vectors, items, observations, windows))
 
 
-def sentences(vectors: VectorRows, items: Mapping[str, str], observations: Mapping[str, str]) -> Passages:
-    """Nearness of their sentences."""
+def near_sentences(vectors: VectorRows, items: Mapping[str, str], observations: Mapping[str, str]) -> Passages:
+    """Nearness of single sentences of items and observations."""
     return Passages(*_near(vectors, items, observations, passages))
 
 
-def implications(
+def near_implications(
     vectors: VectorRows, premises: Mapping[str, tuple[str, ...]], facts: Mapping[str, tuple[str, ...]]
 ) -> ImpliedFacts:
     """Nearness of items' premises to the facts that observations imply."""
@@ -46,7 +46,7 @@ def _near(
 
 
 def _center(matrices: Mapping[str, Matrix]) -> Center | None:
-    """The mean vector of the observations: what all texts share does not distinguish pairs."""
+    """The mean vector of the observations. It is subtracted: a direction that all texts share tells no pairs apart."""
     import numpy as np
 
     rows = [matrix for matrix in matrices.values() if len(matrix)]

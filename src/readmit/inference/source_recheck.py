@@ -1,8 +1,8 @@
-"""Items whose source changed: whether they still hold of what is there now.
+"""Rechecks items whose source changed: whether the present text still carries them.
 
-Each item is put to the verifier beside the new text. A verdict against it is written like any other, so that what is
-true now can be drafted. If the verdict lets it stand, and the code finds words in the new text that carry the
-statement, the item is sourced to them by an event of its own.
+Each item is put to the verifier beside the new text. A verdict against it is written like any other, so that a
+replacement can be drafted. If the verdict lets it stand, and the code finds words in the new text that carry the
+statement, an event sources the item to them.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 _SOURCES = frozenset({Reason.SOURCE_CHANGED, Reason.SOURCE_UNCONFIRMED})
 
 
-class Resourced(msgspec.Struct, frozen=True):
-    """Items that were put to the verifier because their source changed."""
+class RecheckedSources(msgspec.Struct, frozen=True):
+    """The result of rechecking items whose source changed."""
 
     judged: int = 0
     items: tuple[str, ...] = ()
-    """Those that still hold of what is there now."""
+    """Items that the present text still carries."""
     cut: tuple[Pair, ...] = ()
     """Pairs beyond the limit. Their items stay out."""
     faults: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class _Case(msgspec.Struct, frozen=True):
     case: PairCase
 
 
-def resource(
+def recheck_changed_sources(
     workspace: Workspace,
     departed: Checkpoint,
     identity: Identity,
@@ -71,14 +71,14 @@ def resource(
     purpose: str | None,
     verifier: Verifier,
     most: int | None,
-) -> Resourced:
-    """Put items that are out because their source changed to the verifier. No pair is asked about twice."""
+) -> RecheckedSources:
+    """Put items that are out because their source changed to the verifier, each pair once."""
     log, policy = desk_of(workspace).log, workspace.admin.policy
     with log.reading():
         seen = snapshot(log, departed, identity, epoch=log.head, purpose=purpose, now=desk_of(workspace).writer.now())
         cases = list(_cases(seen, workspace)) if seen.sources else []
     if not cases:
-        return Resourced()
+        return RecheckedSources()
     known = {one.case.pair: log.named(EventKind.JUDGE, verdict_id(verifier, one.case)) for one in cases}
     fresh = [one for one in cases if known[one.case.pair] is None]
     asked, left = (fresh, []) if most is None else (fresh[:most], fresh[most:])
@@ -94,7 +94,7 @@ def resource(
                 _judge(workspace, verdict, verdict_id(verifier, one.case))
             if _stands(verdict, one.case, policy) and _source(workspace, one, verdict):
                 found.append(pair.item)
-    return Resourced(
+    return RecheckedSources(
         judged=sum(isinstance(one, Verdict) for one in said.values()),
         items=tuple(found),
         cut=tuple(one.case.pair for one in left),
@@ -103,7 +103,7 @@ def resource(
 
 
 def _cases(seen: Snapshot, workspace: Workspace) -> Iterator[_Case]:
-    """Items that only their sources take out, each with what is there now."""
+    """Items that only a changed source takes out, each with the present text of the source."""
     policy = workspace.admin.policy
     critical = needed({**seen.background.held, **seen.state.held}, critical_dependencies(seen))
     for name, fate in examine(seen, policy).gated.rejected.items():
@@ -154,7 +154,7 @@ def _judge(workspace: Workspace, verdict: Verdict, key: str) -> None:
 
 
 def _source(workspace: Workspace, one: _Case, verdict: Verdict) -> bool:
-    """Source an item to what is there now, if some words there carry it."""
+    """Source an item to the words of the present text that carry it, if there are any."""
     case = one.case
     quote = next(_carrying(case, verdict), None)
     if quote is None:

@@ -56,7 +56,7 @@ def verdict_id(verifier: Verifier, case: PairCase) -> str:
     return own_id(AUTHOR, verifier.key(case))
 
 
-def settled(baseline: Baseline, verifier: Verifier) -> Mapping[str, frozenset[str]]:
+def answered_pairs(baseline: Baseline, verifier: Verifier) -> Mapping[str, frozenset[str]]:
     """Pairs that need no request: settled, or already answered by this verifier."""
     return {
         item: frozenset(
@@ -73,7 +73,7 @@ def settled(baseline: Baseline, verifier: Verifier) -> Mapping[str, frozenset[st
     }
 
 
-def judge(workspace: Workspace, baseline: Baseline, verifier: Verifier, pairs: Sequence[Pair]) -> JudgedPairs:
+def judge_pairs(workspace: Workspace, baseline: Baseline, verifier: Verifier, pairs: Sequence[Pair]) -> JudgedPairs:
     """Ask about each pair once and write the answers in one commit.
 
     A missing answer leaves a suspicion: the item is out until it is settled.

@@ -79,7 +79,7 @@ class Watch:
         self._exposed: dict[str, str] = {}
 
     def look(self) -> Look:
-        """Bring everything up to date with the log. If nothing is new, this costs almost nothing."""
+        """Bring verdicts and announcements up to date with the log. Without new events this costs almost nothing."""
         news = self._news()
         if self._look_again(news):
             news = self._news()
@@ -103,7 +103,7 @@ class Watch:
         return news
 
     def _look_again(self, news: Sequence[Event]) -> bool:
-        """Look at the sources that are due, for everyone who is away or holds a view. Says whether any was."""
+        """Look at the due sources of everyone who is away or holds a view. Returns whether any was due."""
         now, every = (
             desk_of(self._workspace).writer.now(),
             timedelta(seconds=self._workspace.admin.policy.looks.lifetime),
@@ -119,7 +119,7 @@ class Watch:
         return any(look is not None for look in looks)
 
     def follow(self, *, every: float = 1.0, until: Callable[[], bool] = lambda: False) -> Iterator[Look]:
-        """Look, wait and look again until ``until`` returns true. Yields the looks that found something."""
+        """Look, wait and look again until ``until`` returns true. Yields looks with preparations or announcements."""
         while not until():
             found = self.look()
             if found.prepared or found.announced:
@@ -177,7 +177,7 @@ class Watch:
 
 
 def _is_news(event: Event) -> bool:
-    """Whether an event can change what stands: one that a look itself wrote, to say that nothing changed, does not."""
+    """Whether an event can change which items stand. The record of a look that found no change cannot."""
     if isinstance(event.payload, Looked):
         return any(not one.since for one in event.payload.found)
     return event.kind is not EventKind.EXAMINE

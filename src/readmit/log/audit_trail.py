@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class AuditRow(NamedTuple):
-    """A stored row: its position, the return it belongs to, what it is about, and its canonical bytes."""
+    """A stored audit row: its position, its return, its kind, and its canonical bytes."""
 
     seq: int
     return_id: str

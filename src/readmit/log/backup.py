@@ -1,4 +1,4 @@
-"""Copies of a SQLite store: made while it is in use, checked, and put back without destroying what is there."""
+"""Backups of a SQLite store: made while it is in use, checked, and put back without destroying the present one."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def store_of(backup: Path) -> str:
 
 
 def put_back(backup: Path, place: Path) -> Path | None:
-    """Put a copy of a backup in a store's place. What was there is renamed; returns its new name."""
+    """Put a copy of a backup in a store's place. The present store is renamed; returns its new name."""
     fresh = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
     with _reading(backup) as source:
         copy(source, fresh)
@@ -137,7 +137,7 @@ def _set_aside(place: Path) -> Path | None:
 
 @contextmanager
 def _alone(place: Path) -> Iterator[None]:
-    """While no other process has the store open. A damaged one cannot be asked."""
+    """Hold the store while no other process has it open. A damaged store cannot be locked."""
     if not place.exists():
         yield
         return

@@ -1,4 +1,4 @@
-"""Whose clocks may move a log's moment, asked once in a transaction."""
+"""The principals whose clocks may move a log's moment, read once in a transaction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Timekeeper(Protocol):
-    """Says whose clocks may move a log's moment, and refuses a clock that cannot be right."""
+    """Port: names the principals whose clocks may move a log's moment, and refuses an impossible clock."""
 
     def policy(self, log: Log) -> Policy:
         """The policy in force."""

@@ -28,7 +28,7 @@ def derived_key(kind: str, maker: str, source: str) -> str:
 
 
 def derived_digest(body: bytes) -> bytes:
-    """Its value."""
+    """State-map value of a derived text: the SHA-256 of its body."""
     return hashlib.sha256(body).digest()
 
 
@@ -69,7 +69,7 @@ class DerivedTexts:
                 )
 
     def forget(self, kind: str | None = None, maker: str | None = None) -> int:
-        """Delete what matches and return how many that were."""
+        """Delete the matching texts, and return their number."""
         which, values = "ws = ? AND kind = coalesce(?, kind) AND maker = coalesce(?, maker)", (self._ws, kind, maker)
         with self._connection.atomic():
             sql = self._connection.sql

@@ -1,4 +1,4 @@
-"""Rows of the event table, and the proof that they are all and only what the signed log holds for a key."""
+"""Rows of the event table, and the proof that they are exactly the rows that the signed log holds for a key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from readmit.records.acts.kinds import KINDS, kind_named
 from readmit.records.error_types import TamperedError, UnknownError
 from readmit.records.items import Item
 from readmit.records.snapshot import Sighting
-from readmit.trust.commit_record import event_data, said
+from readmit.trust.commit_record import event_data, said_at
 from readmit.trust.merkle import leaf_hash
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class EventRows:
         base, sha = self.base, hashlib.sha256
         try:
             return {
-                digest: Sighting(pos - base, by, sha(body).hexdigest() == digest, body, said(at, learnt, given))
+                digest: Sighting(pos - base, by, sha(body).hexdigest() == digest, body, said_at(at, learnt, given))
                 for pos, by, at, learnt, given, body, digest in rows
             }
         except (ValueError, TypeError) as error:
@@ -133,7 +133,7 @@ class EventRows:
         evidence: Mapping[str, Sighting],
         covered: dict[str, Sighting] | None = None,
     ) -> bytes:
-        """What the leaf of an event says."""
+        """Content of an event's leaf."""
         pos, name, kind, by, at, learnt, _, digest, signature, given = row
         bound: Sequence[Bound] = ()
         if isinstance(event.payload, Item) and (receipts := event.payload.receipts):
@@ -173,7 +173,7 @@ class EventRows:
         self.check_values(lists, self.commits.values(lists), what)
 
     def check_values(self, lists: Mapping[str, Sequence[int]], values: Mapping[str, bytes], what: str) -> None:
-        """As ``check``, with the digests that were read before."""
+        """``check`` with digests that were read before."""
         known, sha = self.known, hashlib.sha256
         try:
             for key, epochs in lists.items():

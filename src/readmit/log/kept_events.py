@@ -40,7 +40,7 @@ _EVENT_BYTES = 3_000
 
 
 class ProvenList(msgspec.Struct):
-    """What one audience can see, in order."""
+    """The events visible to one audience, in order."""
 
     row: Row
     value: bytes = b""

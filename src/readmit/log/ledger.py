@@ -62,9 +62,9 @@ class Entry(Record, kw_only=True):
     by: Name
     owner: Owner = TEAM
     merged_from: tuple[Name, ...] = ()
-    """Its other writers: those whose text a store merged into it."""
+    """Further writers, whose text a store merged into the record."""
     note: str = ""
-    """What an adapter needs in order to recognize the record again, if one digest is not enough."""
+    """An adapter's own key of the record, if its digest is not enough to recognize it."""
 
     @property
     def writers(self) -> frozenset[str]:
@@ -82,7 +82,7 @@ def source_key(backend: str, record: str) -> str:
 
 
 def source_digest(body: bytes) -> bytes:
-    """Its value."""
+    """State-map value of a record's sources: the SHA-256 of the entry."""
     return hashlib.sha256(body).digest()
 
 

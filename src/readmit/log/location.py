@@ -98,7 +98,7 @@ class Accepted(NamedTuple):
 
 
 def accept_store(place: str | Path) -> Accepted:
-    """Take the store that is at a place, or that there is none, for what belongs there."""
+    """Accept the store at a place, or its absence, as the right one."""
     folder = KeyFolder.chosen(None)
     found: str | None = None
     if exists(place):

@@ -91,7 +91,7 @@ class Log(LogReads):
         return self.connection.backup(target)[self.workspace]
 
     def listen(self) -> CommitListener:
-        """Somebody who waits for the next commit, by any process."""
+        """A listener for the next commit, by any process."""
         return self.connection.bell.listen()
 
     def seal_with(self, sealer: Sealer) -> None:
@@ -99,7 +99,7 @@ class Log(LogReads):
         self.commits.sealer = sealer
 
     def keep_time(self, keeper: Timekeeper) -> None:
-        """Ask whose clocks may move the log's moment. Without it, everybody's may."""
+        """Set the port that names the clocks which may move the log's moment. Without it, all may."""
         self._timing = Timing(keeper)
 
     def signed_note(self) -> bytes | None:
@@ -121,7 +121,7 @@ class Log(LogReads):
             return [self.commits.value(_milestone(kind, key)) for kind in kinds]
 
     def parts_of(self, epoch: int, size: int) -> EventParts:
-        """What a proof of the event at an epoch is made of, for a head of ``size`` commits."""
+        """The parts of a proof of the event at an epoch, for a head of ``size`` commits."""
         return parts_of(self._rows, epoch, size)
 
     def close(self) -> None:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Visible(NamedTuple):
-    """What an identity can see: events on the state, and the evidence of its items by digest."""
+    """The visible part of the log for an identity: state events, and the evidence of its items by digest."""
 
     events: list[Event]
     evidence: dict[str, Sighting]

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from readmit.models.embedders import FunctionEmbedder, Lexical, MiniLM, OpenAIEmbedder, open_embedder
     from readmit.models.endpoint import Endpoint
     from readmit.models.gguf import Gguf
-    from readmit.models.open_model import open_model
+    from readmit.models.model_lines import open_model
     from readmit.models.openai_compatible import OpenAICompatible
     from readmit.models.protocols import Ask, Embedder, Failure, Fault, Model, OpenModel, Reply, Usage
     from readmit.models.recorded import Recorded, Recorder
     from readmit.models.stages.answer import Opinion, Question, opine
-    from readmit.models.structured import answer
+    from readmit.models.structured import ask_typed
     from readmit.models.usage import Metered, StageUsage, TokenLedger
     from readmit.plugins import Line
 else:
@@ -30,11 +30,11 @@ else:
             "readmit.models.embedders": ("FunctionEmbedder", "Lexical", "MiniLM", "OpenAIEmbedder", "open_embedder"),
             "readmit.models.endpoint": ("Endpoint",),
             "readmit.models.gguf": ("Gguf",),
-            "readmit.models.open_model": ("open_model",),
+            "readmit.models.model_lines": ("open_model",),
             "readmit.models.openai_compatible": ("OpenAICompatible",),
             "readmit.models.recorded": ("Recorded", "Recorder"),
             "readmit.models.stages.answer": ("Opinion", "Question", "opine"),
-            "readmit.models.structured": ("answer",),
+            "readmit.models.structured": ("ask_typed",),
             "readmit.models.usage": ("Metered", "StageUsage", "TokenLedger"),
             "readmit.models.protocols": ("Ask", "Embedder", "Failure", "Fault", "Model", "OpenModel", "Reply", "Usage"),
             "readmit.plugins": ("Line",),
@@ -68,7 +68,7 @@ __all__ = [
     "StageUsage",
     "TokenLedger",
     "Usage",
-    "answer",
+    "ask_typed",
     "batch_status",
     "check_batch",
     "open_embedder",

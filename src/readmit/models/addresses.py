@@ -13,5 +13,5 @@ def is_local(url: str) -> bool:
 
 
 def in_clear(url: str) -> bool:
-    """Whether others on the network can read what is sent there."""
+    """Whether requests to a URL can be read on the network: plain http to another machine."""
     return urlsplit(url).scheme == "http" and not is_local(url)

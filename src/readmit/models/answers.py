@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.models.chat import failure, read_response, shown, text_of
+from readmit.models.chat import completion_text, failure_of, one_line, read_response
 from readmit.models.jsonl import read_lines
 from readmit.models.protocols import Fault
 
@@ -26,7 +26,7 @@ _REFUSED = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARG
 
 
 class AnswerEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One line: an answer, or an error where one should be."""
+    """One line of an answer file: an answer, or an error in its place."""
 
     custom_id: str
     where: str
@@ -37,7 +37,7 @@ class AnswerEntry(msgspec.Struct, frozen=True, kw_only=True):
     refused: bool = False
     """Whether the request itself is at fault, so that asking again is pointless."""
     model: str | None = None
-    """The model that was asked, where the writer noted it."""
+    """The model that answered, where the writer noted it."""
 
 
 class Answers(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +103,7 @@ def result_of(ask: Ask, entry: AnswerEntry) -> Reply | Failure:
     """The result of the request that an entry answers."""
     if entry.error:
         fault = Fault.REFUSED if entry.refused else Fault.UNAVAILABLE
-        return failure(ask, fault, f"{entry.where}: {entry.error}")
+        return failure_of(ask, fault, f"{entry.where}: {entry.error}")
     return read_response(ask, entry.body, replayed=True)
 
 
@@ -123,14 +123,14 @@ def _entry(data: bytes, where: str) -> AnswerEntry | None:
         error = f"status {status}{_reason(bytes(line.response.body))}"
     else:
         body = bytes(line.response.body)
-        text = text_of(body)
+        text = completion_text(body)
         error = "" if text is not None else "the response body is not a chat completion"
     return AnswerEntry(
         custom_id=line.custom_id,
         where=where,
         body=body,
         text=text or "",
-        error=shown(error),
+        error=one_line(error),
         refused=status in _REFUSED,
         model=line.model,
     )

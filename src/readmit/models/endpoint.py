@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from readmit.models.addresses import in_clear, is_local
-from readmit.models.extras import need
 from readmit.models.protocols import Fault
+from readmit.plugins import require_package
 from readmit.records.error_types import ModelError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Endpoint:
         concurrency: int = 8,
     ) -> None:
         """Fail early on a missing key or an impossible limit."""
-        need("openai", "models")
+        require_package("openai", "models", ModelError)
         limits = {"deadline": (deadline, 0.01), "overall": (overall, 0.01)}
         limits |= {"retries": (retries, 0), "concurrency": (concurrency, 1)}
         for field, (value, least) in limits.items():
@@ -210,7 +210,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _key_from(variable: str | None, base_url: str) -> str:
-    """The key in the environment. A server of this machine or behind http:// gets none that was not named for it."""
+    """The API key from the environment. A server on this machine or reached by http:// gets only a key named for it."""
     if variable is None and (is_local(base_url) or in_clear(base_url)):
         return ""
     variable = variable or "OPENAI_API_KEY"

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.models.endpoint import CallError, Endpoint
-from readmit.models.extras import need
 from readmit.models.openai_compatible import OpenAICompatible
+from readmit.models.protocols import Closable
+from readmit.plugins import require_package
 from readmit.records.error_types import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
 
     from readmit.models.protocols import Ask, Failure, Reply
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _COMPACT = {"x-guidance": {"whitespace_flexible": False}}
 
 
-class Gguf:
+class Gguf(Closable):
     """A model file. Its weights are loaded on first use and released on close."""
 
     def __init__(
@@ -54,7 +54,7 @@ class Gguf:
         entries of every list, as far as the schema allows it; ``compact`` leaves out white space, which is a third
         of what a model writes, and all but two decimals. A larger model answers better without these limits.
         """
-        need("xllamacpp", "gguf")
+        require_package("xllamacpp", "gguf", ModelError)
         bounds = {"concurrency": concurrency, "text_chars": text_chars, "list_items": list_items}
         for field, value in bounds.items():
             if value is not None and value < 1:
@@ -89,14 +89,6 @@ class Gguf:
         if self._model is not None:
             self._model.close()
         self._model = self._server = None
-
-    def __enter__(self) -> Self:
-        """Use as a context manager to close it at the end."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close."""
-        self.close()
 
     def _bounded(self, ask: Ask) -> Ask:
         if not ask.schema or (self._text_chars is None and self._list_items is None and not self._compact):

@@ -57,7 +57,7 @@ def read_lines(path: Path) -> Lines:
     return Lines(whole=tuple(whole), torn=len(parts) + 1)
 
 
-def id_of(line: bytes) -> str | None:
+def id_in(line: bytes) -> str | None:
     """The ``custom_id`` of a line, or ``None`` if it has none."""
     try:
         return msgspec.json.decode(line, type=_Addressed).custom_id
@@ -108,12 +108,12 @@ class Addressed:
         *whole, tail = (added if self._read else without_mark(added)).split(b"\n")
         for line in filter(bytes.strip, whole):
             self._check(line)
-            self._ids.add(id_of(line))
+            self._ids.add(id_in(line))
         self._read = end - len(tail)
         new = b""
         if tail.strip() and _is_json(tail):
             self._check(tail)
-            self._ids.add(id_of(tail))
+            self._ids.add(id_in(tail))
             new = b"\n"
         elif tail:
             # Only a writer that died under the lock leaves half a line, which is useless.

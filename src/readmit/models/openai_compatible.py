@@ -1,6 +1,6 @@
 """Any server that speaks OpenAI's chat completions: OpenAI, vLLM, Ollama, LM Studio, llama.cpp and others.
 
-Servers differ in what they accept. If a server refuses the form of a request, the next simpler form is tried (JSON
+Servers accept different fields. If a server refuses the form of a request, the next simpler form is tried (JSON
 Schema, JSON, plain text; the older name of the token limit; no temperature), and the form that worked is used for later
 requests.
 """
@@ -9,25 +9,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.models.chat import Dialect, failure, read_response, request_body
+from readmit.models.chat import Dialect, failure_of, read_response, request_body
 from readmit.models.endpoint import CallError, Endpoint
+from readmit.models.protocols import Closable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
 
     from readmit.models.protocols import Ask, Failure, Reply
 
 _PATH = "/chat/completions"
 
 
-class OpenAICompatible:
+class OpenAICompatible(Closable):
     """A model behind an endpoint. Closing it closes the endpoint."""
 
     def __init__(
         self, model: str, endpoint: Endpoint, *, temperature: float | None = 0.0, name: str | None = None
     ) -> None:
-        """Ask for ``model``; ``name`` is what digests use instead, if the server's name does not identify it."""
+        """Ask for ``model``. Digests use ``name`` instead, if the server's name does not identify the weights."""
         self.name = name or model
         self._model = model
         self._endpoint = endpoint
@@ -50,7 +50,7 @@ class OpenAICompatible:
                     if simpler is not None:
                         self._dialect = simpler
                         continue
-                    results[at] = failure(asks[at], response.fault, str(response), milliseconds=milliseconds)
+                    results[at] = failure_of(asks[at], response.fault, str(response), milliseconds=milliseconds)
                 else:
                     self._understood = True
                     results[at] = read_response(asks[at], response, milliseconds=milliseconds)
@@ -60,11 +60,3 @@ class OpenAICompatible:
     def close(self) -> None:
         """Close the connections."""
         self._endpoint.close()
-
-    def __enter__(self) -> Self:
-        """Use as a context manager to close it at the end."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close."""
-        self.close()

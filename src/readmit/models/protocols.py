@@ -8,7 +8,7 @@ what a missing answer means, and it never means "still valid".
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol, Self
 
 import msgspec
 
@@ -39,7 +39,7 @@ class Ask(Record, frozen=True, kw_only=True):
     """Most tokens the answer may have."""
     workspace: str = ""
     temperature: str = ""
-    """As a number in text. Empty: as the model is set up."""
+    """A number in text. Empty: the model's default."""
     effort: str = ""
     """The provider's setting for reasoning effort. Empty: the provider's default."""
     sampling: bytes = b""
@@ -102,7 +102,7 @@ class Fault(StrEnum):
     TOO_LONG = "too_long"
     """The answer, or the response that carries it, is larger than allowed."""
     BUDGET = "budget"
-    """Asking could have exceeded the budget, so it was not asked."""
+    """The request was not sent: it could have exceeded the budget."""
 
 
 class Failure(Record, frozen=True, kw_only=True):
@@ -115,11 +115,11 @@ class Failure(Record, frozen=True, kw_only=True):
 
 
 class Model(Protocol):
-    """Something that answers requests."""
+    """A language model: answers requests."""
 
     @property
     def name(self) -> str:
-        """What identifies the model in digests: another model must have another name."""
+        """Identifier of the model in digests. Another model must have another name."""
         ...
 
     def ask(self, asks: Sequence[Ask]) -> Sequence[Reply | Failure]:
@@ -135,12 +135,27 @@ class OpenModel(Model, Protocol):
         ...
 
 
+class Closable:
+    """Base of models and embedders for use in a ``with`` block. One that holds nothing open inherits ``close`` too."""
+
+    def close(self) -> None:
+        """Release connections, files or weights. Closing twice is harmless."""
+
+    def __enter__(self) -> Self:
+        """Use as a context manager to close it at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+
 class Embedder(Protocol):
-    """Something that turns texts into vectors. Cosine finds candidates and never decides."""
+    """Turns texts into vectors. Cosine finds candidates and never decides."""
 
     @property
     def name(self) -> str:
-        """What identifies the embedder in stored vectors."""
+        """Identifier of the embedder in stored vectors."""
         ...
 
     @property

@@ -14,19 +14,18 @@ import msgspec
 
 from readmit.models.answers import AnswerEntry, Answers, read_answers, result_of
 from readmit.models.chat import response_body
-from readmit.models.extras import need
 from readmit.models.jsonl import Addressed
-from readmit.models.protocols import Reply
+from readmit.models.protocols import Closable, Reply
+from readmit.plugins import require_package
 from readmit.records.error_types import ModelError, UnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
 
     from readmit.models.protocols import Ask, Failure, Model
 
 
-class Recorded:
+class Recorded(Closable):
     """A model that gives recorded answers only."""
 
     def __init__(self, path: str | Path, *, model: str | None = None) -> None:
@@ -48,27 +47,17 @@ class Recorded:
             )
         return [result_of(ask, entry) for ask, entry in zip(asks, found, strict=True) if entry is not None]
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
-    def __enter__(self) -> Self:
-        """Use as a context manager like any other model."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing to close."""
-
     def _find(self, ask: Ask) -> AnswerEntry | None:
         # A batch directory is addressed by keys unless it is shared; a recorder writes digests.
         return self._answers.answer(ask.key(self.name)) or self._answers.answer(ask.digest(self.name))
 
 
 class Recorder:
-    """A model whose answers are written to a store as they come. What the store holds already is not replaced."""
+    """A model whose answers are written to a store as they come. Stored answers are not replaced."""
 
     def __init__(self, model: Model, path: str | Path) -> None:
         """Record ``model`` into the file ``path``."""
-        need("filelock", "models")
+        require_package("filelock", "models", ModelError)
         self.name = model.name
         self._model = model
         self._file = Addressed(Path(path))

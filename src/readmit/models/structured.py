@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from readmit.models.chat import shown
+from readmit.models.chat import one_line
 from readmit.models.fence import fence
 from readmit.models.protocols import Ask, Failure, Fault, Model, Reply, Usage
 from readmit.records.error_types import ModelError
@@ -39,7 +39,7 @@ def schema_of(kind: type[msgspec.Struct]) -> bytes:
     return msgspec.json.encode(_plain(document, document.get("$defs", {}), kind.__name__, ()))
 
 
-def answer(
+def ask_typed(
     model: Model, asks: Sequence[Ask], kind: type[T], *, repair: bool = True, max_chars: int = MAX_CHARS
 ) -> list[T | Failure]:
     """Ask for values of ``kind``: one value or failure per request, in order.
@@ -113,7 +113,7 @@ def _repair(ask: Ask, unusable: _Unusable) -> Ask:
 
 
 def _failed(unusable: _Unusable) -> Failure:
-    message = shown(f"the answer does not have the requested form: {unusable.reason}")
+    message = one_line(f"the answer does not have the requested form: {unusable.reason}")
     return Failure(fault=Fault.MALFORMED, message=message, usage=unusable.usage)
 
 

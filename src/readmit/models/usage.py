@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.models.chat import failure
+from readmit.models.chat import failure_of
 from readmit.models.protocols import Failure, Fault, Reply
 from readmit.records.error_types import ModelError
 
@@ -32,11 +32,11 @@ class StageUsage(msgspec.Struct, frozen=True, kw_only=True):
     calls: int = 0
     """Requests that were put to a provider."""
     failed: int = 0
-    """Those that ended without an answer."""
+    """Calls that ended without an answer."""
     replayed: int = 0
-    """Those that were answered from a store or a file; their tokens count as first reported."""
+    """Calls answered from a store or a file; their tokens count as first reported."""
     unreported: int = 0
-    """Those without reported usage. The budget counts the most they could have used."""
+    """Calls without reported usage. The budget counts the most they could have used."""
     input: int = 0
     """Prompt tokens, cached ones included."""
     cached: int = 0
@@ -170,7 +170,7 @@ class Metered:
     def _unasked(self, ask: Ask) -> Failure:
         left = (self._ledger.limit or 0) - self._ledger.spent
         message = f"not asked: {left} tokens are left of {self._ledger.limit}, and this could take {most_tokens(ask)}"
-        return failure(ask, Fault.BUDGET, message)
+        return failure_of(ask, Fault.BUDGET, message)
 
 
 def most_tokens(ask: Ask) -> int:

@@ -27,6 +27,6 @@ def return_page(workspace: Workspace, return_id: str | None = None) -> str:
 
 
 def slot_page(workspace: Workspace, slot: str, *, task: str | None = None, principal: str = "", role: str = "") -> str:
-    """The page of a slot: what stood in it when, for everybody or for one reader, what replaced it, and why."""
+    """The page of a slot: which statement stood when, for everybody or for one reader, and why the others fell."""
     now = desk_of(workspace).writer.now()
     return slot_html(slot_values(desk_of(workspace).log, slot, now=now, task=task, principal=principal, role=role))

@@ -1,7 +1,7 @@
-"""Drawings in SVG: a timeline, trees of premises, bars of what stood when, budgets.
+"""Drawings in SVG: a timeline, trees of premises, bars of the items of a slot over time, budgets.
 
 Horizontal positions are shares of the width and letters keep their size, so that one drawing fits a phone and a sheet
-of paper. Shapes repeat what colors say. ``inline`` puts a drawing into a page, ``standalone`` into a file of its own.
+of paper. Shapes repeat the meaning of colors. ``inline_drawing`` serves a page, ``standalone`` a file of its own.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.pages.event_words import moment
-from readmit.pages.markup import Markup, element, together, trusted
+from readmit.pages.event_words import format_moment
+from readmit.pages.markup import Markup, element, own_markup, together
 from readmit.pages.page_values import LANES
 from readmit.text.english import counted
 from readmit.text.escapes import escaped
@@ -37,7 +37,7 @@ _SHAPES: dict[Lane, str] = {
 
 
 class Drawing(NamedTuple):
-    """Something drawn, what it shows in words, and its size; without a width it takes all there is."""
+    """An SVG drawing, its description in words, and its size; without a width it stretches over the page."""
 
     words: str
     height: int
@@ -45,8 +45,8 @@ class Drawing(NamedTuple):
     width: int | None = None
 
 
-def inline(drawing: Drawing) -> Markup:
-    """For a page, which brings the style."""
+def inline_drawing(drawing: Drawing) -> Markup:
+    """A drawing as an element of a page, which brings the style."""
     return element(
         "svg", drawing.body, class_="drawing", role="img", aria_label=drawing.words,
         width=drawing.width or "100%", height=drawing.height,
@@ -56,7 +56,7 @@ def inline(drawing: Drawing) -> Markup:
 def standalone(drawing: Drawing, *, width: int = 720) -> str:
     """A file of its own, in light and dark."""
     return element(
-        "svg", element("style", trusted(drawing_style())), drawing.body, class_="drawing", role="img",
+        "svg", element("style", own_markup(drawing_style())), drawing.body, class_="drawing", role="img",
         aria_label=drawing.words, width=drawing.width or width, height=drawing.height,
         xmlns="http://www.w3.org/2000/svg",
     )  # fmt: skip
@@ -68,7 +68,7 @@ def drawing_style() -> str:
 
 
 def timeline(departed: Happening, returned: Happening, happenings: Sequence[Happening]) -> Drawing:
-    """What happened between departure and return, in log order: one line for each sort of event."""
+    """The events between departure and return, in log order: one line for each sort of event."""
     lanes = [lane for lane in LANES if any(one.lane == lane for one in happenings)]
     first, last = departed.epoch, max(returned.epoch, departed.epoch + 1)
     parts: list[Markup] = []
@@ -88,8 +88,8 @@ def timeline(departed: Happening, returned: Happening, happenings: Sequence[Happ
         _line(99.8, y - 8, 99.8, y + 4, class_="axis"),
         _text("departed", 0, y + 18),
         _text("returned", 100, y + 18, text_anchor="end"),
-        _text(moment(departed.at), 0, y + 33, class_="small"),
-        _text(moment(returned.at), 100, y + 33, class_="small", text_anchor="end"),
+        _text(format_moment(departed.at), 0, y + 33, class_="small"),
+        _text(format_moment(returned.at), 100, y + 33, class_="small", text_anchor="end"),
     ]
     words = f"Timeline from departure to return with {counted(len(happenings), 'event')}"
     return Drawing(words, y + 40, together(parts))
@@ -114,15 +114,15 @@ def _class(lane: str) -> str:
 INDENT, DEEPEST, LINE, PAD = 16, 6, 15, 7
 
 
-def premises(tree: Fallen) -> Drawing:
-    """What fell on top, and its dependents indented below."""
+def draw_premises(tree: Fallen) -> Drawing:
+    """A tree of fallen items: the premise on top, its dependents indented below."""
     parts: list[Markup] = []
     height = _box(tree, 0, 1, parts)
     return Drawing(f"What fell with {tree.id}", height + 1, together(parts), NARROW)
 
 
 def _box(tree: Fallen, depth: int, top: int, parts: list[Markup]) -> int:
-    """Draws a box and those below it; returns where the last one ends."""
+    """Draw the box of an item and of its dependents; returns where the last one ends."""
     left = INDENT * min(depth, DEEPEST)
     room = NARROW - left - 2 * PAD - 2
     lines = [(line, "name") for line in wrapped(tree.id, room, 2)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def happening(event: Event) -> Happening:
-    """One event."""
+    """An event of the log as a line of a page."""
     lane, words, text = _worded(event)
     about = targets_of(event.payload)
     return Happening(
@@ -63,7 +63,7 @@ def _declared(event: Event) -> str:
             return sentence(kind, payload)
 
 
-def moment(at: datetime) -> str:
+def format_moment(at: datetime) -> str:
     """A moment to the second."""
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"
 

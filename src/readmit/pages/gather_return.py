@@ -1,6 +1,6 @@
-"""Everything that the page of a return shows, read from the log and the audit.
+"""Gathers the values of a return's page from the log and the audit.
 
-The cost follows what the return saw: its candidates and the events between departure and return.
+The cost grows with the return's candidates and the events between departure and return.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from readmit.diagnosis.history import looked_in_words
 from readmit.diagnosis.missing_needs import lacking
 from readmit.diagnosis.trial import FIT
-from readmit.pages.event_words import moment
+from readmit.pages.event_words import format_moment
 from readmit.pages.item_entries import Sight
 from readmit.pages.page_values import Happening, Heading, ReturnPage, ShownDuty, ShownNeed, Use
 from readmit.pages.premise_trees import trees
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def return_values(log: Log, return_id: str, *, now: datetime) -> ReturnPage:
-    """One past return, as its page shows it."""
+    """The page values of one past return."""
     with log.reading():
         return _gathered(log, return_id, now)
 
@@ -114,8 +114,8 @@ def _facts(request: Request, decision: Decision, departed: Checkpoint) -> Iterat
     if request.purpose is not None:
         yield "Purpose", request.purpose
     role = "" if departed.identity.role == who.role else f" as {departed.identity.role}"
-    yield "Departed", f"{moment(departed.at)}, epoch {departed.epoch}{role}"
-    yield "Returned", f"{moment(request.now)}, epoch {request.epoch}"
+    yield "Departed", f"{format_moment(departed.at)}, epoch {departed.epoch}{role}"
+    yield "Returned", f"{format_moment(request.now)}, epoch {request.epoch}"
     if not decision.faults:
         yield "Duties covered", f"{report.covered} of {report.obligations}"
         yield "Critical needs met", f"{report.critical_covered} of {report.critical}"
@@ -124,7 +124,7 @@ def _facts(request: Request, decision: Decision, departed: Checkpoint) -> Iterat
 
 
 def _events(log: Log, seen: list[Event], departed: Checkpoint, request: Request) -> list[Event]:
-    """What happened between departure and return, as far as the returning agent could see it."""
+    """The events between departure and return that the returning agent could see."""
     since, until = departed.epoch, request.epoch
     events = {event.epoch: event for event in seen if event.epoch > since}
     events |= {event.epoch: event for event in log.observations(request.identity, since=since, until=until)}
@@ -161,7 +161,7 @@ def _duties(
 
 
 def _shown(lack: Lack, sight: Sight) -> Lack:
-    """What was lacking, without the texts of items that are private to others."""
+    """An unmet need, without the texts of items that are private to others."""
 
     def former(one: Former) -> Former:
         return replace(one, text=sight.says(sight.held[one.item].item))

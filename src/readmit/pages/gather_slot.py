@@ -1,7 +1,7 @@
-"""One slot over time: what was recorded about it, which statement stood when, and why the others fell.
+"""Gathers the values of a slot's page: its events, which statement stood when, and why the others fell.
 
-What stands depends on the reader. Without a principal and a role, it is what stands for everybody on the task: items
-that name principals or roles are listed apart.
+Which statement stands depends on the reader. Without a principal and a role, the page is about statements for everybody
+on the task: items that name principals or roles are listed apart.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.pages.event_words import moment
+from readmit.pages.event_words import format_moment
 from readmit.pages.item_entries import Sight
 from readmit.pages.page_values import Happening, Heading, Moment, ShownItem, SlotItem, SlotPage, Span
 from readmit.records.acts.event import Close, Event, EventKind, Overrule
@@ -70,18 +70,18 @@ def _task(log: Log, slot: str, task: str | None) -> str:
 
 
 class _Point(msgspec.Struct, frozen=True):
-    """A moment at which what stands may change."""
+    """A moment at which another statement may come to stand."""
 
     now: datetime
     epoch: int
     happening: Happening
     recorded: str = ""
     elsewhere: bool = False
-    """A policy, or an item of another slot: a moment of this one if it changes what stands here."""
+    """A policy, or an item of another slot: shown only if it changes which statement stands in this slot."""
 
 
 class _Life:
-    """The events of a slot, and what stood at any point."""
+    """The events of a slot, and the statements standing at each point."""
 
     def __init__(self, log: Log, slot: str, reader: Identity, now: datetime) -> None:
         self.log, self.slot, self.reader, self.now = log, slot, reader, now
@@ -141,10 +141,10 @@ class _Life:
         reading = " as ".join(name for name in (who.principal, who.role) if name)
         yield "For", reading or "everybody: items for certain principals or roles are listed apart"
         yield "Items", str(len(self.entered))
-        yield "First recorded", moment(points[0].now)
+        yield "First recorded", format_moment(points[0].now)
 
     def _points(self) -> Iterator[_Point]:
-        """Every event about the slot, and every moment at which time alone changes something."""
+        """Every event about the slot, and every moment at which an item or event starts or stops to count."""
         hidden = {mark.epoch: mark for held in self.background.held.values() for mark in held.marks}
         first = min(event.epoch for event in self.entered.values())
         ruled = {event.epoch: event for event in self.policies if event.epoch > first}
@@ -170,7 +170,7 @@ class _Life:
                     yield _Point(at, event.epoch, turn)
 
     def _out(self, point: _Point) -> dict[str, Disposition]:
-        """What did not stand at a point, and why."""
+        """The items that did not stand at a point, with their reasons."""
         snapshot = Snapshot(
             identity=self.reader,
             purpose=None,
@@ -235,7 +235,7 @@ def _bounds(item: Item) -> Iterator[tuple[datetime, str]]:
 
 
 def _until(state: WorkState, epoch: int) -> WorkState:
-    """A state as it was at an epoch."""
+    """The workspace state cut off at an epoch."""
 
     def before(events: Iterable[Event]) -> tuple[Event, ...]:
         return tuple(event for event in events if event.epoch <= epoch)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from readmit.diagnosis.history import draft_in_words, in_words
-from readmit.pages.event_words import cut, happening, moment
+from readmit.pages.event_words import cut, format_moment, happening
 from readmit.pages.page_values import Quote, ShownItem, Why
 from readmit.records.acts.kinds import targets_of
 from readmit.records.canonical import decode
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 PRIVATE = "Private to others: its text is not shown."
 SOURCE_CHARS = 300
-"""Most characters shown of an observation behind an item."""
+"""Most characters shown of an item's source observation."""
 SIDE_CHARS = 600
 """Most characters shown of an item that contradicts another."""
 _DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 _REPLACING = frozenset({Reason.SUPERSEDED, Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED, Reason.FRONTIER_MOVED})
 
 
-def short(text: str) -> str:
+def shorten_digests(text: str) -> str:
     """A text with shortened digests."""
     return _DIGEST.sub(r"\1…", text)
 
@@ -73,7 +73,7 @@ class Sight:
         return replace(happening(event), text=PRIVATE) if any(map(self.hides, about)) else happening(event)
 
     def entry(self, held: Held, judged: Disposition | None, at: datetime) -> ShownItem:
-        """One item, with why it is in or out."""
+        """The entry of one item, with the reasons that it is in or out."""
         item = held.item
         return ShownItem(
             id=item.id,
@@ -91,7 +91,7 @@ class Sight:
         """A sentence for each reason, with both quotes of a verdict."""
         for place, sentence in enumerate(in_words(judged)):
             cause = judged.causes[place] if place < len(judged.causes) else None
-            yield Why(short(sentence), () if cause is None else tuple(self._quotes(judged.item, cause)))
+            yield Why(shorten_digests(sentence), () if cause is None else tuple(self._quotes(judged.item, cause)))
 
     def _quotes(self, name: str, cause: Cause) -> Iterator[Quote]:
         if cause.reason in _REPLACING:
@@ -122,11 +122,11 @@ class Sight:
         return next((mark for mark in self.held[name].marks if mark.epoch == epoch), None)
 
     def observed(self, digest: str) -> tuple[str, str]:
-        """Who observed something and when, and its text if the reader can see that."""
+        """The writer and moment of an observation, and its text if the reader can see it."""
         seen = self._evidence(digest)
         if seen is None or not self.identity.may_see(seen.scope):
             return "A later observation", ""
-        return f"{seen.by} observed on {moment(seen.at)}", seen.text
+        return f"{seen.by} observed on {format_moment(seen.at)}", seen.text
 
     def _evidence(self, digest: str) -> Evidence | None:
         if (sighting := self.evidence.get(digest)) is not None:
@@ -152,7 +152,7 @@ class Sight:
             yield "For", scope
         for receipt in item.receipts:
             label, text = self.observed(receipt.evidence)
-            yield "Source", f"{label}: “{cut(text, SOURCE_CHARS)}”" if text else short(receipt.evidence)
+            yield "Source", f"{label}: “{cut(text, SOURCE_CHARS)}”" if text else shorten_digests(receipt.evidence)
 
 
 class AppliedVerdict(NamedTuple):
@@ -183,8 +183,8 @@ def _sureness(verdict: Verdict) -> str:
 
 
 def _interval(start: datetime | None, end: datetime | None) -> str:
-    words = [f"from {moment(start)}"] if start is not None else []
-    return " ".join([*words, *([f"until {moment(end)}"] if end is not None else [])])
+    words = [f"from {format_moment(start)}"] if start is not None else []
+    return " ".join([*words, *([f"until {format_moment(end)}"] if end is not None else [])])
 
 
 def _scope(item: Item) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What pages have in common: the frame, items with their reasons, events in order. From values to HTML."""
+"""Parts of every page in HTML: the frame, items with their reasons, events in order."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.pages.drawings import drawing_style
-from readmit.pages.event_words import cut, moment
-from readmit.pages.markup import Markup, element, together, trusted
+from readmit.pages.event_words import cut, format_moment
+from readmit.pages.markup import Markup, element, own_markup, together
 from readmit.records.reasons import State
 from readmit.text.english import counted
 
@@ -28,7 +28,7 @@ OPEN = 40
 TEXT_CHARS = 2_000
 """Characters of an item that are shown at once; a longer text is folded."""
 SAID_CHARS = 400
-"""Most characters shown of what was said in one event."""
+"""Most characters shown of the text of one event."""
 _FIT = frozenset({State.NOT_NEEDED, State.WITHHELD})
 # A sign beside each word, so that nothing depends on color.
 _SIGNS: dict[Tone, str] = {"in": "✓", "fit": "○", "out": "✕"}
@@ -54,7 +54,7 @@ def document(heading: Heading, opening: Markup, sections: Sequence[PageSection])
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="referrer", content="no-referrer"),
         element("title", f"{heading.title} · {heading.workspace} · readmit"),
-        element("style", trusted(style())),
+        element("style", own_markup(style())),
     )
     links = (element("li", element("a", part.title, href=f"#{part.anchor}")) for part in sections)
     body = element(
@@ -69,7 +69,9 @@ def document(heading: Heading, opening: Markup, sections: Sequence[PageSection])
             element("nav", element("ul", *links), aria_label="On this page"),
         ),
         element("main", *(element("section", element("h2", one.title, id=one.anchor), one.body) for one in sections)),
-        element("footer", element("p", f"Made {moment(heading.made)}. Moments are in UTC, epochs count log entries.")),
+        element(
+            "footer", element("p", f"Made {format_moment(heading.made)}. Moments are in UTC, epochs count log entries.")
+        ),
     )
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
@@ -82,7 +84,7 @@ def style() -> str:
 
 @cache
 def content_security() -> str:
-    """The page fetches and runs nothing, and only its own style applies."""
+    """The content security policy of a page: no fetch, no script, and only its own style."""
     digest = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode("ascii")
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
@@ -107,7 +109,7 @@ def badge(words: str, tone: Tone) -> Markup:
     return element("span", f"{_SIGNS[tone]} {words.replace('_', ' ')}", class_=f"badge {tone}")
 
 
-def named(name: str, anchors: Mapping[str, str]) -> Markup:
+def item_link(name: str, anchors: Mapping[str, str]) -> Markup:
     """An item by its name, with a link if it is on the page."""
     code = element("code", name)
     return element("a", code, href=f"#{anchors[name]}") if name in anchors else code
@@ -119,10 +121,10 @@ def anchored(entries: Iterable[ShownItem]) -> Anchors:
 
 
 def article(entry: ShownItem, anchors: Mapping[str, str], *more: Markup) -> Markup:
-    """One item: its text, why it is in or out, and its other fields."""
+    """One item: its text, the reasons that it is in or out, and its other fields."""
     state = () if entry.state is None else (badge(entry.state, tone_of(entry.state)),)
     about = (
-        ("By", f"{entry.by}, {moment(entry.at)}, epoch {entry.epoch}"),
+        ("By", f"{entry.by}, {format_moment(entry.at)}, epoch {entry.epoch}"),
         *entry.facets,
     )
     return element(
@@ -173,7 +175,7 @@ def _quotes(quotes: Sequence[Quote]) -> Markup:
     return element("figure", *said, class_="quotes")
 
 
-def events(happenings: Sequence[Happening], anchors: Mapping[str, str]) -> Markup:
+def event_list(happenings: Sequence[Happening], anchors: Mapping[str, str]) -> Markup:
     """Events in order."""
     return element("ol", *(_event(one, anchors) for one in happenings), class_="happenings")
 
@@ -181,12 +183,12 @@ def events(happenings: Sequence[Happening], anchors: Mapping[str, str]) -> Marku
 def _event(one: Happening, anchors: Mapping[str, str]) -> Markup:
     said = (element("p", cut(one.text, SAID_CHARS), class_="text", dir="auto"),) if one.text else ()
     words = element("a", one.words, href=f"#{anchors[one.item]}") if one.item in anchors else one.words
-    when = element("span", f"epoch {one.epoch} · {moment(one.at)}", class_="when")
+    when = element("span", f"epoch {one.epoch} · {format_moment(one.at)}", class_="when")
     return element("li", words, " ", when, *said, class_=one.lane.replace(" ", "-"))
 
 
-def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
-    """A table. On a phone each row is a block, in which cells say what they are."""
+def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
+    """A table. On a phone each row is a block, and each cell carries its column's name."""
     lines = (
         element(
             "tr",

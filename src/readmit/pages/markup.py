@@ -28,22 +28,22 @@ def element(name: str, /, *children: str, **attributes: str | float | None) -> M
     said = {word.rstrip("_").replace("_", "-"): value for word, value in attributes.items() if value is not None}
     if not str(said.get("href", "#")).startswith("#"):
         raise ValueError(f"href: {said['href']!r} leads off the page")
-    opening = "".join(f' {word}="{shown(str(value))}"' for word, value in said.items())
+    opening = "".join(f' {word}="{escape_markup(str(value))}"' for word, value in said.items())
     if name in _VOID:
         return Markup(f"<{name}{opening}>")
-    return Markup(f"<{name}{opening}>{''.join(map(shown, children))}</{name}>")
+    return Markup(f"<{name}{opening}>{''.join(map(escape_markup, children))}</{name}>")
 
 
-def shown(text: str) -> Markup:
+def escape_markup(text: str) -> Markup:
     """Escaped text for a page: markup is inert, and invisible characters are written out."""
     return text if isinstance(text, Markup) else Markup(html.escape(escaped(text)))
 
 
 def together(parts: Iterable[str], between: str = "") -> Markup:
     """Several parts in a row."""
-    return Markup(shown(between).join(map(shown, parts)))
+    return Markup(escape_markup(between).join(map(escape_markup, parts)))
 
 
-def trusted(text: str) -> Markup:
+def own_markup(text: str) -> Markup:
     """A text of the program's own, such as a style sheet, that is put into a page as it is."""
     return Markup(text)

@@ -1,4 +1,4 @@
-"""What pages show, as values: gathered from the log by one module and turned into HTML by another."""
+"""Values of pages: the ``gather`` modules read them from the log, the templates turn them into HTML."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Tone = Literal["in", "fit", "out"]
 
 
 class Quote(msgspec.Struct, frozen=True):
-    """A quote behind a reason, and its author."""
+    """A quote that supports a reason, and its author."""
 
     label: str
     text: str
@@ -98,7 +98,7 @@ class Use(msgspec.Struct, frozen=True):
 
 
 class Seal(msgspec.Struct, frozen=True, kw_only=True):
-    """Something signed, by which key, and whether that verifies."""
+    """A signed document, its key, and whether the signature verifies."""
 
     what: str
     key: str
@@ -107,7 +107,7 @@ class Seal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Heading(msgspec.Struct, frozen=True, kw_only=True):
-    """What a page is about."""
+    """Title, workspace and facts at the top of a page."""
 
     workspace: str
     title: str
@@ -156,7 +156,7 @@ class SlotItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
-    """A point in the life of a slot: what happened, what stood from then on, and why anything fell."""
+    """A point in the life of a slot: the event, the items standing from then on, and why the others fell."""
 
     happening: Happening
     standing: tuple[str, ...]
@@ -171,7 +171,7 @@ class SlotPage(msgspec.Struct, frozen=True, kw_only=True):
     earlier: int
     """Moments before the first one shown."""
     items: tuple[SlotItem, ...]
-    """Those that stood at a moment that is shown, or were recorded then."""
+    """Items that stood at a shown moment, or were recorded then."""
     past: int
     """Items that had fallen before the first moment shown."""
     apart: tuple[ShownItem, ...]

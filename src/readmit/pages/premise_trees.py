@@ -1,4 +1,4 @@
-"""What fell, and what fell with it: chains of premises as trees."""
+"""Trees of fallen premises, each with the items that fell with it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from readmit.pages.event_words import cut
-from readmit.pages.item_entries import confirmed, short
+from readmit.pages.item_entries import confirmed, shorten_digests
 from readmit.pages.page_values import Fallen
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def trees(sight: Sight, judged: Mapping[str, Disposition]) -> tuple[Fallen, ...]
 
 @dataclass(frozen=True)
 class _Forest:
-    """The candidates of a return, their dispositions, and what rests on what."""
+    """The candidates of a return, their dispositions, and the premises of each."""
 
     sight: Sight
     judged: Mapping[str, Disposition]
@@ -45,7 +45,7 @@ class _Forest:
     """Premise, or observation → the items that fell with it, in log order."""
 
     def links(self, one: Disposition) -> Iterator[tuple[str, str]]:
-        """What changed, or a premise, with an item that fell with it."""
+        """Edges from a fallen premise, or the observation against it, to an item that fell with it."""
         for case in confirmed(self.sight, one):
             yield _OBSERVED + case.digest, one.item
         for cause in one.causes:
@@ -77,7 +77,7 @@ class _Forest:
         return len(met)
 
     def _observed(self, name: str, below: Sequence[str]) -> tuple[str, str]:
-        """Who observed something, and the words of it that counted."""
+        """The writer of an observation, and the quoted words that counted."""
         label, text = self.sight.observed(name.removeprefix(_OBSERVED))
         cases = (case for one in below if one in self.judged for case in confirmed(self.sight, self.judged[one]))
         quotes = (case.verdict.evidence_quote for case in cases if _OBSERVED + case.digest == name)
@@ -98,4 +98,4 @@ class _Forest:
             return str(one.state)
         first = one.causes[0]
         by = f" by {first.by}" if first.by else ""
-        return short(f"{first.reason}{by}: {first.note}" if first.note else f"{first.reason}{by}")
+        return shorten_digests(f"{first.reason}{by}: {first.note}" if first.note else f"{first.reason}{by}")

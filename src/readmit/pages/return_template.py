@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from readmit.pages import drawings as drawing
 from readmit.pages import layout
-from readmit.pages.event_words import cut, moment
-from readmit.pages.item_entries import short
-from readmit.pages.layout import PageSection, badge, folded, named, tone_of
+from readmit.pages.event_words import cut, format_moment
+from readmit.pages.item_entries import shorten_digests
+from readmit.pages.layout import PageSection, badge, folded, item_link, tone_of
 from readmit.pages.markup import Markup, element, together
 from readmit.records.reasons import PRECEDENCE, State
 from readmit.records.retractions import Retractions
@@ -54,26 +54,26 @@ def _sections(page: ReturnPage, anchors: Mapping[str, str]) -> Iterator[PageSect
 
 
 def _changes(page: ReturnPage, anchors: Mapping[str, str]) -> Markup:
-    """What no longer holds or is in doubt, what is new, and what was confirmed again."""
+    """Retractions, doubts, new items, and items that were confirmed again."""
     made = page.retractions
     labeled = [("no longer holds", one) for one in made.fallen] + [("in doubt", one) for one in made.in_doubt]
-    rows = [(named(one.id, anchors), _retracted(label, one), _instead(one, anchors)) for label, one in labeled]
+    rows = [(item_link(one.id, anchors), _retracted(label, one), _instead(one, anchors)) for label, one in labeled]
     labels = {"new": "new since departure", "confirmed": "confirmed again since departure"}
-    rows += [(named(name, anchors), badge(labels[news], "in"), "") for name, news in page.news]
+    rows += [(item_link(name, anchors), badge(labels[news], "in"), "") for name, news in page.news]
     counts = {"not listed for lack of room": made.more, "fallen before departure, not listed": made.earlier}
     said = "; ".join(f"{count} {words}" for words, count in counts.items() if count)
-    whole = layout.table("Handed over with the view, or alone if the return is blocked", _CHANGES, rows)
+    whole = layout.html_table("Handed over with the view, or alone if the return is blocked", _CHANGES, rows)
     return together((whole if rows else "", element("p", f"{said}.") if said else ""))
 
 
 def _retracted(label: str, one: Retraction) -> Markup:
-    since = f" since {moment(one.since)}" if one.since is not None else ""
+    since = f" since {format_moment(one.since)}" if one.since is not None else ""
     place = f", epoch {one.epoch}" if one.epoch is not None else ""
     return together((badge(label, "out"), f" {one.state.replace('_', ' ')}{since}{place}"))
 
 
 def _instead(one: Retraction, anchors: Mapping[str, str]) -> Markup | str:
-    return "" if one.instead is None else named(one.instead, anchors)
+    return "" if one.instead is None else item_link(one.instead, anchors)
 
 
 def _lacking(page: ReturnPage, anchors: Mapping[str, str]) -> Markup:
@@ -103,19 +103,19 @@ def _lack(one: Lack, anchors: Mapping[str, str]) -> Markup:
 
 def _former(one: Former, anchors: Mapping[str, str]) -> Markup:
     said = f" “{cut(one.text, layout.SAID_CHARS)}” is {str(one.state).replace('_', ' ')}: "
-    return element("li", named(one.item, anchors), said, short(" ".join(one.why)), dir="auto")
+    return element("li", item_link(one.item, anchors), said, shorten_digests(" ".join(one.why)), dir="auto")
 
 
 def _duties(duties: Sequence[ShownDuty], anchors: Mapping[str, str]) -> Markup:
     rows = (
         (
-            together((named(duty.id, anchors), " ", duty.text)),
+            together((item_link(duty.id, anchors), " ", duty.text)),
             _fate(duty),
             element("ul", *(_need(need, anchors) for need in duty.needs), class_="plain"),
         )
         for duty in duties
     )
-    whole = layout.table("Each duty, and what it requires", ("Duty", "State", "Requires"), rows)
+    whole = layout.html_table("Each duty, and what it requires", ("Duty", "State", "Requires"), rows)
     return folded(counted(len(duties), "duty"), len(duties), whole)
 
 
@@ -130,25 +130,25 @@ def _need(need: ShownNeed, anchors: Mapping[str, str]) -> Markup:
     sign = element("span", "✓" if need.met_by else "✕", class_="sign")
     name = element("code", need.name)
     critical = " (critical)" if need.critical else ""
-    met = together((named(one, anchors) for one in need.met_by), ", ")
+    met = together((item_link(one, anchors) for one in need.met_by), ", ")
     return element("li", sign, " ", name, critical, " by " if need.met_by else ": nothing fit meets it", met)
 
 
 def _timeline(page: ReturnPage, anchors: Mapping[str, str]) -> Markup:
-    drawn = drawing.inline(drawing.timeline(page.departed, page.returned, page.happenings))
+    drawn = drawing.inline_drawing(drawing.timeline(page.departed, page.returned, page.happenings))
     if not page.happenings:
         return together((drawn, element("p", "Nothing happened that the agent could see.")))
     listed = page.happenings[-LISTED:]
     left = len(page.happenings) - len(listed)
     note = element("p", f"The {counted(left, 'event')} before these are drawn and not listed.") if left else ""
     title = f"What the agent could see of it ({counted(len(page.happenings), 'event')}, in log order)"
-    inner = together((note, layout.events(listed, anchors)))
+    inner = together((note, layout.event_list(listed, anchors)))
     return together((drawn, folded(title, len(page.happenings), inner)))
 
 
 def _premises(page: ReturnPage) -> Markup:
     drawn = page.fallen[:DRAWN]
-    figures = (element("figure", drawing.inline(drawing.premises(tree))) for tree in drawn)
+    figures = (element("figure", drawing.inline_drawing(drawing.draw_premises(tree))) for tree in drawn)
     left = len(page.fallen) - len(drawn)
     return together(
         (
@@ -179,14 +179,15 @@ def _group(state: State) -> str:
 
 def _budget(page: ReturnPage) -> Markup:
     rows = (
-        element("div", f"{use.label}: {use.used} of {use.most}", drawing.inline(drawing.used(use))) for use in page.uses
+        element("div", f"{use.label}: {use.used} of {use.most}", drawing.inline_drawing(drawing.used(use)))
+        for use in page.uses
     )
     return element("div", *rows, class_="uses")
 
 
 def _experiences(page: ReturnPage, anchors: Mapping[str, str]) -> Markup:
-    rows = ((element("code", name), named(bound, anchors), why) for name, bound, why in page.experiences)
-    return layout.table("Their texts are the owner's alone", ("Experience", "Bound to", "Outcome"), rows)
+    rows = ((element("code", name), item_link(bound, anchors), why) for name, bound, why in page.experiences)
+    return layout.html_table("Their texts are the owner's alone", ("Experience", "Bound to", "Outcome"), rows)
 
 
 def _signatures(page: ReturnPage) -> Markup:
@@ -197,11 +198,11 @@ def _signatures(page: ReturnPage) -> Markup:
                 (badge("verifies" if seal.verifies else "does not verify", "in" if seal.verifies else "out"), " ")
             ),
             element("span", seal.key, class_="digest"),
-            short(seal.note),
+            shorten_digests(seal.note),
         )
         for seal in page.seals
     )
-    signed = layout.table("Signatures, checked when this page was made", ("Signed", "Result", "Key", "Note"), rows)
+    signed = layout.html_table("Signatures, checked when this page was made", ("Signed", "Result", "Key", "Note"), rows)
     sums = ((name, element("span", digest, class_="digest")) for name, digest in page.digests)
     return together(
         (

@@ -1,17 +1,17 @@
-"""What is signed about a return, by which key, and whether that verifies now."""
+"""The signatures about a return: signed document, key, and whether it verifies now."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from readmit.diagnosis.verification.head_proofs import signed_head, verifier_key
-from readmit.pages.event_words import moment
+from readmit.pages.event_words import format_moment
 from readmit.pages.page_values import Seal
 from readmit.records.acts.event import EventKind
 from readmit.records.canonical import decode
 from readmit.records.decisions import Decision, Envelope
 from readmit.records.error_types import ReadmitError, RecordError, SealError
-from readmit.trust.notes import verify
+from readmit.trust.notes import verify_note
 from readmit.trust.statement import open_either
 from readmit.trust.tlog import LogCheckpoint
 from readmit.trust.trusted_keys import trusted
@@ -41,7 +41,7 @@ def seals(log: Log, return_id: str, now: datetime) -> Iterator[Seal]:
         except (RecordError, SealError) as error:
             yield Seal(what=what, key=NO_KEY, verifies=False, note=str(error))
         else:
-            note = f"Issued {moment(view.issued)}, to be handed over before {moment(view.expires)}."
+            note = f"Issued {format_moment(view.issued)}, to be handed over before {format_moment(view.expires)}."
             yield Seal(what=what, key=envelope.signatures[0].keyid, verifies=True, note=note)
     if stored is not None:
         yield _of_log(log, stored, keys)
@@ -53,7 +53,7 @@ def _of_log(log: Log, stored: StoredDecision, keys: Mapping[str, bytes]) -> Seal
     try:
         note = signed_head(log)
         signers = {verifier_key(log, public): key for key, public in keys.items()}
-        text, found = verify(note, signers)
+        text, found = verify_note(note, signers)
         key = signers[found[0].key] if found else NO_KEY
     except ReadmitError as error:
         return Seal(what=what, key=NO_KEY, verifies=False, note=str(error))
@@ -63,7 +63,7 @@ def _of_log(log: Log, stored: StoredDecision, keys: Mapping[str, bytes]) -> Seal
 
 
 def digests(returned: Returned, decision: Decision, departed: Checkpoint) -> Iterator[tuple[str, str]]:
-    """The digests that bind a decision to what it was made from."""
+    """The digests of a decision's inputs."""
     yield "Decision", returned.decision
     yield "Dispositions", decision.dispositions
     yield "Checkpoint", departed.digest
@@ -76,4 +76,4 @@ def deliveries(log: Log, return_id: str) -> Iterator[str]:
     """Whether the view was handed over and arrived."""
     for kind, words in ((EventKind.EXPOSE, "Handed over"), (EventKind.ACKNOWLEDGE, "Acknowledged")):
         if (event := log.named(kind, return_id)) is not None:
-            yield f"{words} on {moment(event.at)}, epoch {event.epoch}."
+            yield f"{words} on {format_moment(event.at)}, epoch {event.epoch}."

@@ -1,4 +1,4 @@
-"""The page of one slot: what stood in it when, what replaced it, and why."""
+"""The page of one slot: which statement stood when, its replacements, and their reasons."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from readmit.pages import drawings as drawing
 from readmit.pages import layout
-from readmit.pages.event_words import cut, moment
-from readmit.pages.layout import PageSection, badge, folded, named
+from readmit.pages.event_words import cut, format_moment
+from readmit.pages.layout import PageSection, badge, folded, item_link
 from readmit.pages.markup import Markup, element, together
 from readmit.text.english import counted
 
@@ -48,8 +48,8 @@ def _sections(page: SlotPage, anchors: Mapping[str, str]) -> Iterator[PageSectio
 
 def _drawn(page: SlotPage) -> Markup:
     items = page.items[-BARS:]
-    first, last = (moment(page.moments[place].happening.at) for place in (0, -1))
-    picture = drawing.inline(drawing.slot_bars(items, len(page.moments), first, last))
+    first, last = (format_moment(page.moments[place].happening.at) for place in (0, -1))
+    picture = drawing.inline_drawing(drawing.slot_bars(items, len(page.moments), first, last))
     left = len(page.items) - len(items)
     note = "One step to the right is one event that touches the slot: the line is in log order, not to scale."
     more = f" {counted(left, 'earlier item')} not drawn." if left else ""
@@ -65,13 +65,15 @@ def _moments(page: SlotPage, anchors: Mapping[str, str]) -> Markup:
 def _moment(one: Moment, anchors: Mapping[str, str]) -> Markup:
     happened = one.happening
     said = (element("p", cut(happened.text, layout.SAID_CHARS), class_="text", dir="auto"),) if happened.text else ()
-    standing = together((named(name, anchors) for name in one.standing), ", ") if one.standing else "nothing"
-    fell = (element("p", badge("out", "out"), " ", named(name, anchors), " ", why.sentence) for name, why in one.fell)
+    standing = together((item_link(name, anchors) for name in one.standing), ", ") if one.standing else "nothing"
+    fell = (
+        element("p", badge("out", "out"), " ", item_link(name, anchors), " ", why.sentence) for name, why in one.fell
+    )
     return element(
         "li",
         element("strong", happened.words),
         " ",
-        element("span", f"epoch {happened.epoch} · {moment(happened.at)}", class_="when"),
+        element("span", f"epoch {happened.epoch} · {format_moment(happened.at)}", class_="when"),
         *said,
         *fell,
         element("p", "Stands: ", standing),
@@ -89,8 +91,8 @@ def _item(one: SlotItem, page: SlotPage, anchors: Mapping[str, str]) -> Markup:
 
 def _span(first: int, last: int, page: SlotPage) -> str:
     start = page.moments[first].happening
-    words = f"Stood from epoch {start.epoch} ({moment(start.at)})"
+    words = f"Stood from epoch {start.epoch} ({format_moment(start.at)})"
     if last == len(page.moments):
         return words
     end = page.moments[last].happening
-    return f"{words} to epoch {end.epoch} ({moment(end.at)}): {end.words}"
+    return f"{words} to epoch {end.epoch} ({format_moment(end.at)}): {end.words}"

@@ -1,1 +1,1 @@
-"""Who is away and since when: absences, leases, and subscriptions of agents that hold a view."""
+"""Presence of agents: absences, leases, and subscriptions to an exposed view."""

@@ -164,7 +164,7 @@ class Unjudged(msgspec.Struct, frozen=True):
 
 
 class Sweep(msgspec.Struct, frozen=True):
-    """What a sweeper did: the departures it wrote, and the leases it could not judge."""
+    """The result of one sweep: departures written, and leases that could not be judged."""
 
     departed: tuple[Checkpoint, ...] = ()
     unjudged: tuple[Unjudged, ...] = ()
@@ -201,7 +201,7 @@ class Sweeper:
         )
 
     def follow(self, *, every: float = 5.0, until: Callable[[], bool] = lambda: False) -> Iterator[Sweep]:
-        """Sweep, wait and sweep again until ``until`` returns true. Yields the sweeps that found something."""
+        """Sweep, wait and sweep again until ``until`` returns true. Yields the sweeps with a result."""
         while not until():
             found = self.sweep()
             if found.departed or found.unjudged:

@@ -1,7 +1,7 @@
 """Subscriptions: an agent that holds a view learns when one of its items no longer stands.
 
-It learns the item, which it holds, and the item's state; nothing of what took it out. Nothing is written, and no source
-is looked at.
+It learns the id of the item, which it holds, and the item's state, but not the cause. No event is written, and no
+source is looked at.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger("readmit")
 
 AT_LEAST = 30.0
-"""Seconds after which the end of the log is read though nothing announced a commit. It costs one index search."""
+"""Seconds after which the end of the log is read without an announced commit. It costs one index search."""
 OUTAGE_SECONDS = 60.0
-"""For how long a subscription waits for a server that went away."""
+"""Most seconds that a subscription waits for a lost server."""
 _AGAIN_SECONDS = 0.5
 # Within a batch of its own thread, a subscription that is due sees nothing: it must not spin.
 _SOONEST_SECONDS = 0.01
@@ -78,7 +78,7 @@ def judge_view(writer: Writer, return_id: str) -> Judged:
 
 
 def _next(state: Snapshot) -> datetime | None:
-    """The next moment at which something begins or ends by itself."""
+    """The next moment at which an item or event starts or stops to count."""
     moments: list[datetime | None] = []
     for held in (*state.state.held.values(), *state.background.held.values()):
         moments += (held.item.valid.start, held.item.valid.end)
@@ -191,7 +191,7 @@ class Lookout:
             self.listener.wake()
 
     def close(self) -> None:
-        """Stop listening. Nobody waits any more."""
+        """Stop listening, and end every wait."""
         if self.listener is not None:
             self.listener.close()
 

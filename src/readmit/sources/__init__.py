@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from readmit.sources.looker import Looker
 from readmit.sources.places import Call, Command, File, Git, Http, Mcp, Sql
-from readmit.sources.prober import Captured, LookLimits, Prober, ProbeResult
+from readmit.sources.prober import Captured, Prober, ProbeResult
 
 __all__ = [
     "Call",
@@ -13,7 +13,6 @@ __all__ = [
     "File",
     "Git",
     "Http",
-    "LookLimits",
     "Looker",
     "Mcp",
     "ProbeResult",

@@ -17,13 +17,14 @@ from readmit.records.base import shown
 from readmit.records.error_types import ProbeError
 from readmit.records.probes import CommandProbe
 from readmit.sources import sandbox
-from readmit.sources.look import captured, compared
+from readmit.sources.look import capture, compared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
-    from readmit.sources.prober import Captured, LookLimits, ProbeResult
+    from readmit.sources.prober import Captured, ProbeResult
 
 ANY = "*"
 _PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -33,7 +34,7 @@ _ENVIRONMENT = {"PATH": _PATH, "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"}
 class Commands:
     """The commands that the limits allow. They run in the first root, or in / if there is none."""
 
-    def __init__(self, limits: LookLimits) -> None:
+    def __init__(self, limits: LookRules) -> None:
         self._limits = limits
 
     def look(self, probe: CommandProbe, deadline: LookDeadline) -> ProbeResult:
@@ -41,7 +42,7 @@ class Commands:
 
     def capture(self, argv: Sequence[str], deadline: LookDeadline, *, lifetime: int) -> Captured:
         words = tuple(argv)
-        return captured(CommandProbe, {"argv": words, "lifetime": lifetime}, lambda: self._output(words, deadline))
+        return capture(CommandProbe, {"argv": words, "lifetime": lifetime}, lambda: self._output(words, deadline))
 
     def _output(self, argv: tuple[str, ...], deadline: LookDeadline) -> bytes:
         if not any(_allows(entry, argv) for entry in self._limits.commands):

@@ -1,6 +1,6 @@
 """Looks at rows of a database, read only: one query, within its time and size, in a transaction that is rolled back.
 
-Read only is what the database makes of it. On PostgreSQL, a function that the connection's role may call can still act
+The database enforces read only. On PostgreSQL, a function that the connection's role may call can still act
 outside the transaction (``dblink``, ``pg_terminate_backend``, advisory locks): give the prober a role that can only
 SELECT what it needs.
 """
@@ -19,13 +19,14 @@ from readmit.records.base import shown
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import SqlProbe
-from readmit.sources.look import captured, compared, within
+from readmit.sources.look import capture, compared, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
-    from readmit.sources.prober import Captured, LookLimits, ProbeResult
+    from readmit.sources.prober import Captured, ProbeResult
 
 NO_ROWS = b"[]"
 _STEPS = 1_000
@@ -44,7 +45,7 @@ _FORBIDDEN = {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer
 class Databases:
     """The databases that probes name: a SQLite file, or a PostgreSQL URL, by name."""
 
-    def __init__(self, limits: LookLimits, places: Mapping[str, str]) -> None:
+    def __init__(self, limits: LookRules, places: Mapping[str, str]) -> None:
         self._limits = limits
         self._places = places
 
@@ -58,7 +59,7 @@ class Databases:
         self, database: str, query: str, parameters: Sequence[Any], deadline: LookDeadline, *, lifetime: int
     ) -> Captured:
         fields = {"database": database, "query": query, "parameters": tuple(parameters), "lifetime": lifetime}
-        return captured(SqlProbe, fields, lambda: self._rows(database, query, parameters, deadline))
+        return capture(SqlProbe, fields, lambda: self._rows(database, query, parameters, deadline))
 
     def _rows(self, database: str, query: str, parameters: Sequence[Any], deadline: LookDeadline) -> bytes:
         place = self._places.get(database)

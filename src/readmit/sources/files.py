@@ -15,15 +15,15 @@ import msgspec
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import FileProbe, Finding
-from readmit.sources.look import text_of
+from readmit.sources.look import evidence_text
 from readmit.sources.prober import Captured, ProbeResult
 from readmit.sources.quote_finder import found_again, quoted_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
-    from readmit.sources.prober import LookLimits
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # Nonblocking, because a FIFO may have taken the place of a file since it was examined.
@@ -43,7 +43,7 @@ _MOST_REMEMBERED = 100_000
 
 
 class FileVersion(NamedTuple):
-    """What differs between two versions of a file. A program can set ``changed``, but not ``touched``."""
+    """The metadata that tells two versions of a file apart. A program can set ``changed``, but not ``touched``."""
 
     device: int
     inode: int
@@ -80,7 +80,7 @@ class Unchanged:
 class Files:
     """The files of one look. Directories stay open until it ends."""
 
-    def __init__(self, limits: LookLimits, unchanged: Unchanged) -> None:
+    def __init__(self, limits: LookRules, unchanged: Unchanged) -> None:
         self._limits = limits
         self._unchanged = unchanged
         self._open: dict[str, int] = {}
@@ -104,7 +104,7 @@ class Files:
             {"digest": digest_of(quote.data), "path": self._stored(path), "lifetime": lifetime, **quote.place},
             FileProbe,
         )
-        return Captured(text_of(quote.data), probe)
+        return Captured(evidence_text(quote.data), probe)
 
     def read(self, path: str) -> bytes:
         """The whole of a file."""
@@ -250,7 +250,7 @@ def _regular(status: os.stat_result, name: str) -> os.stat_result:
 
 
 def _refusal(directory: int, name: str, error: OSError) -> ProbeError:
-    """What a failed call says about a name: it is not there, it is a link, or it cannot be read."""
+    """The error for a failed system call: the file is missing, is a link, or cannot be read."""
     if isinstance(error, FileNotFoundError):
         return GoneError(f"there is no {name}")
     try:
@@ -265,7 +265,7 @@ def _refusal(directory: int, name: str, error: OSError) -> ProbeError:
 
 
 def _all(file: int, limit: int, size: int) -> bytes:
-    """Everything in a file, which may be longer than its ``size`` says: some file systems give none."""
+    """The whole content of a file, which may be longer than its ``size`` says: some file systems give none."""
     pieces: list[bytes] = []
     left, some = limit + 1, size + 1
     while left > 0:

@@ -10,19 +10,20 @@ import msgspec
 from readmit.records.base import shown
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import CallableProbe
-from readmit.sources.look import captured, compared, within
+from readmit.sources.look import capture, compared, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
-    from readmit.sources.prober import Captured, LookLimits, ProbeResult
+    from readmit.sources.prober import Captured, ProbeResult
 
 
 class Calls:
-    """The registered functions. They answer a text, a value that JSON can hold, or None for nothing there."""
+    """The registered functions. They return a text, a value that JSON can hold, or None for an absent source."""
 
-    def __init__(self, limits: LookLimits, known: Mapping[str, Callable[..., Any]]) -> None:
+    def __init__(self, limits: LookRules, known: Mapping[str, Callable[..., Any]]) -> None:
         self._limits = limits
         self._known = known
         self._running: set[str] = set()
@@ -33,7 +34,7 @@ class Calls:
 
     def capture(self, name: str, arguments: Sequence[Any], deadline: LookDeadline, *, lifetime: int) -> Captured:
         fields = {"name": name, "arguments": tuple(arguments), "lifetime": lifetime}
-        return captured(CallableProbe, fields, lambda: self._answer(name, arguments, deadline))
+        return capture(CallableProbe, fields, lambda: self._answer(name, arguments, deadline))
 
     def _answer(self, name: str, arguments: Sequence[Any], deadline: LookDeadline) -> bytes:
         call = self._known.get(name)

@@ -1,8 +1,8 @@
 """Looks at files of git repositories.
 
-A repository is data of a stranger. Git itself would follow links and borrowed objects out of the roots, and what is
-checked before it starts can be swapped while it runs. So git is not run: refs, commits, trees and files are read from
-directories that are held open (``probes.objects``), and nothing of the repository is a setting, a hook or a helper.
+A repository is data of a stranger. Git itself would follow links and borrowed objects out of the roots, and files that
+were checked before it starts can be swapped while it runs. So git is not run: refs, commits, trees and files are read
+from directories that are held open (``sources.objects``), and no setting, hook or helper of the repository applies.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import Finding, GitProbe
 from readmit.sources.files import below, opened_below, read_below
-from readmit.sources.look import text_of
+from readmit.sources.look import evidence_text
 from readmit.sources.objects import MissingError, ObjectStore
 from readmit.sources.prober import Captured, ProbeResult
 from readmit.sources.quote_finder import found_again, quoted_part
@@ -28,8 +28,8 @@ from readmit.sources.quote_finder import found_again, quoted_part
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
-    from readmit.sources.prober import LookLimits
 
 # Where git looks for a short name, in this order.
 _RULES = ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")
@@ -54,14 +54,14 @@ _ALIKE = 0.5
 
 
 class TreeEntry(NamedTuple):
-    """What a name in a tree stands for."""
+    """Mode and object of a name in a git tree."""
 
     mode: bytes
     object: str
 
 
 class Repository:
-    """One repository during one look, held open, with what was found out about it."""
+    """One repository during one look: its open directories, and a cache of its refs and trees."""
 
     def __init__(self, roots: tuple[str, ...], path: str, limit: int) -> None:
         self._limit = limit
@@ -103,7 +103,7 @@ class Repository:
         return self._blob(entry.object, deadline)
 
     def renamed(self, old: str, new: str, path: str, deadline: LookDeadline) -> str | None:
-        """What a path of an older commit is called in a newer one, if it was renamed."""
+        """The name in a newer commit of a path that was renamed; None if it was not."""
         if (old, new, path) not in self._renames:
             try:
                 self._renames[old, new, path] = self._renaming(old, new, path, deadline)
@@ -148,7 +148,7 @@ class Repository:
         raise ProbeError(f"what {ref} leads to is no ref of git")
 
     def _said(self, name: str) -> str:
-        """What a ref says; empty if it does not exist."""
+        """The content of a ref: an object name, or ``ref:`` and another ref. Empty if it does not exist."""
         # Each worktree has its own HEAD; the branches are shared.
         directory = self._shared if name.startswith("refs/") else self._own
         with suppress(GoneError):
@@ -259,7 +259,7 @@ def _field(data: bytes, name: bytes) -> str:
 
 
 def _parsed(tree: bytes, length: int) -> dict[bytes, TreeEntry]:
-    """The names in a tree, each with what it stands for."""
+    """The entries of a git tree by name."""
     entries: dict[bytes, TreeEntry] = {}
     start = 0
     while start < len(tree):
@@ -275,7 +275,7 @@ def _parsed(tree: bytes, length: int) -> dict[bytes, TreeEntry]:
 class Repositories:
     """The repositories of one look."""
 
-    def __init__(self, limits: LookLimits) -> None:
+    def __init__(self, limits: LookRules) -> None:
         self._limits = limits
         self._open: dict[str, Repository] = {}
 
@@ -296,7 +296,7 @@ class Repositories:
         commit = git.commit(ref, deadline)
         quote = quoted_part(path, git.file(commit, path, deadline), lines=lines, symbol=symbol)
         probe = msgspec.convert({**stored, "digest": digest_of(quote.data), "commit": commit, **quote.place}, GitProbe)
-        return Captured(text_of(quote.data), probe)
+        return Captured(evidence_text(quote.data), probe)
 
     def _opened(self, path: str) -> Repository:
         if path not in self._open:
@@ -324,7 +324,7 @@ def _looked(repository: Repository, probe: GitProbe, deadline: LookDeadline) -> 
 
 
 class _Layout:
-    """Where a repository keeps what. Every directory is below a root, reached through no link, and held open."""
+    """The git, common and object directories of a repository: below a root, reached through no link, held open."""
 
     def __init__(self, roots: tuple[str, ...], path: str, stack: ExitStack) -> None:
         # Git writes down where a directory really is, also where a root is named through a link.
@@ -358,7 +358,7 @@ class _Layout:
             raise ProbeError(f"{self._path} keeps its refs in a reftable, which is not read")
 
     def _borrow(self, place: str, depth: int) -> None:
-        """An object directory, and those that it borrows objects from."""
+        """Open an object directory, and the alternates that it borrows from."""
         if depth > _MOST_BORROWED or len(self.objects) > _MOST_BORROWED**2:
             raise ProbeError("its objects are borrowed from too many repositories")
         objects = self._opened(place)

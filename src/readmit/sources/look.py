@@ -1,4 +1,4 @@
-"""What every kind of look shares: the time that is left, the comparison with what was captured, and a bounded call."""
+"""Shared by every kind of source: the deadline, the comparison with the captured text, and a bounded call."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LookDeadline:
         return time.monotonic() >= self.until
 
 
-def text_of(data: bytes) -> str:
+def evidence_text(data: bytes) -> str:
     """Some bytes as a text that evidence can hold. Its UTF-8 form is exactly these bytes."""
     try:
         text = data.decode("utf-8")
@@ -60,18 +60,18 @@ def text_of(data: bytes) -> str:
 
 
 def compared(probe: Probe, data: bytes) -> ProbeResult:
-    """Whether these bytes are what was captured."""
+    """The result of a look that read these bytes: unchanged, or changed with the new text."""
     found = digest_of(data)
     if found == probe.digest:
         return ProbeResult(Finding.UNCHANGED, probe)
-    return ProbeResult(Finding.CHANGED, msgspec.structs.replace(probe, digest=found), text_of(data))
+    return ProbeResult(Finding.CHANGED, msgspec.structs.replace(probe, digest=found), evidence_text(data))
 
 
-def captured(kind: type[Probe], fields: Mapping[str, Any], read: Callable[[], bytes]) -> Captured:
-    """What is read now, with its probe. Fields that no probe can hold are refused before anything is read."""
+def capture(kind: type[Probe], fields: Mapping[str, Any], read: Callable[[], bytes]) -> Captured:
+    """Read a source, and make its probe. Fields that no probe can hold are refused before anything is read."""
     msgspec.convert({**fields, "digest": "0" * 64}, kind)
     data = read()
-    return Captured(text_of(data), msgspec.convert({**fields, "digest": digest_of(data)}, kind))
+    return Captured(evidence_text(data), msgspec.convert({**fields, "digest": digest_of(data)}, kind))
 
 
 def reason(error: Exception) -> str:
@@ -84,7 +84,7 @@ def reason(error: Exception) -> str:
 
 
 def within(deadline: LookDeadline, call: Callable[[], T], *, name: str) -> T:
-    """What a call answers in a thread of its own.
+    """Run a call in a thread of its own, and return its answer.
 
     Python cannot end a thread: a call that is late goes on in the background, as a daemon, and its answer is dropped.
     """

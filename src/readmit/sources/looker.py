@@ -16,6 +16,7 @@ import msgspec
 from readmit.records.base import listed
 from readmit.records.canonical import located
 from readmit.records.error_types import GoneError, ProbeError, ReadmitError, RecordError
+from readmit.records.policy import LookRules
 from readmit.records.probes import (
     CallableProbe,
     CommandProbe,
@@ -29,7 +30,7 @@ from readmit.records.probes import (
 from readmit.sources.files import Files, Unchanged
 from readmit.sources.functions import Calls
 from readmit.sources.look import LookDeadline, reason
-from readmit.sources.prober import Captured, LookLimits, ProbeResult
+from readmit.sources.prober import Captured, ProbeResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,23 +43,26 @@ if TYPE_CHECKING:
     from readmit.sources.web import Web
 
 _AT_ONCE = 8
-"""Servers that are asked at the same time."""
+"""Most servers contacted at the same time."""
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Looker:
-    """Looks at sources again within its limits. By default it may look at nothing."""
+    """Looks at sources again within its limits: every root, host and command is allowed by name.
+
+    Without ``roots`` it reads no files. The prober of a workspace has the folder of the store instead.
+    """
 
     def __init__(
         self,
-        limits: LookLimits | None = None,
+        limits: LookRules | None = None,
         *,
         databases: Mapping[str, str] = _NONE,
         callables: Mapping[str, Callable[..., Any]] = _NONE,
         mcp: Mapping[str, Sequence[str]] = _NONE,
     ) -> None:
         """``databases``: SQLite files and PostgreSQL URLs by name. ``mcp``: commands of MCP servers by name."""
-        limits = limits or LookLimits()
+        limits = limits or LookRules()
         # Absolute from here on: the program may change its working directory.
         self.limits = msgspec.structs.replace(limits, roots=tuple(os.path.abspath(root) for root in limits.roots))  # noqa: PTH100
         self._databases = dict(databases)
@@ -145,7 +149,7 @@ class Looker:
             return _captured(lambda: sources.commands.capture(words, self._time(), lifetime=lifetime))
 
     def capture_call(self, name: str, arguments: Iterable[Any] = (), *, lifetime: int = 0) -> Captured:
-        """What a registered function answers."""
+        """The answer of a registered function."""
         given = listed("arguments", arguments)
         return _captured(lambda: self._calls.capture(name, given, self._time(), lifetime=lifetime))
 
@@ -166,7 +170,7 @@ class _Sources(ExitStack):
 
     def __init__(
         self,
-        limits: LookLimits,
+        limits: LookRules,
         unchanged: Unchanged,
         calls: Calls,
         databases: Mapping[str, str],
@@ -179,7 +183,7 @@ class _Sources(ExitStack):
         self._databases = databases
         self._servers = servers
         self.late: set[tuple[type, str]] = set()
-        """What did not answer in time during this look, and is not asked again in it."""
+        """Origins that were too slow during this look. Their further probes are unseen."""
 
     def of(self, probe: Probe) -> Any:
         """The source that a probe looks at."""
@@ -240,7 +244,7 @@ _PATIENCE = {kind: place for place, kind in enumerate(_SOURCES)}
 
 
 def _origin(probe: Probe) -> str:
-    """What a probe asks, if that can keep it waiting for others' sake: one that hangs hangs for each of its probes."""
+    """The repository, server or database of a probe: after one timeout its other probes are not tried. Else empty."""
     match probe:
         case GitProbe():
             return probe.repository
@@ -255,7 +259,7 @@ def _origin(probe: Probe) -> str:
 
 
 def _captured(capture: Callable[[], Captured]) -> Captured:
-    """What a capture answers; whatever goes wrong is one of our errors."""
+    """The result of a capture. Any exception becomes a ``ProbeError`` or another error of readmit."""
     try:
         return capture()
     except ReadmitError:

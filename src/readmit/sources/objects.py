@@ -1,8 +1,8 @@
 """Reads the objects of a git repository, loose and packed, from directories that are held open.
 
 A repository is data of a stranger, and may change while it is read. So nothing is opened by its path: every file is
-reached from a handle through no link; memory is bounded before anything is unpacked; and what does not have the digest
-that it is named by is no object.
+reached from a handle through no link; memory is bounded before anything is unpacked; and an object whose content does
+not have the digest it is named by is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 _DELTA_BY_OFFSET, _DELTA_BY_NAME = 6, 7
 _MOST = 32 << 20
-"""Most bytes of what an object is stored as a difference from."""
+"""Most bytes of a delta's base object."""
 _DEEPEST = 4_096
 _MOST_PACK_FILES = 10_000
 _PIECE = 16_384
@@ -40,7 +40,7 @@ class MissingError(ProbeError):
 
 
 class GitObject(NamedTuple):
-    """What an object is, and what it holds."""
+    """Type and content of a git object."""
 
     kind: str
     data: bytes
@@ -55,7 +55,7 @@ class _Packed(NamedTuple):
 
 
 class _Budget:
-    """What is left of the bytes for one object."""
+    """The remaining bytes that reading one object may unpack."""
 
     def __init__(self, limit: int, deadline: LookDeadline) -> None:
         self.limit = limit
@@ -76,7 +76,7 @@ class _Budget:
 
 
 class ObjectStore:
-    """The objects of one repository, and of those that it borrows from."""
+    """The objects of one repository, and of its alternates."""
 
     def __init__(self, directories: Sequence[int]) -> None:
         self._directories = directories
@@ -162,7 +162,7 @@ class ObjectStore:
 
 @contextmanager
 def _well_formed() -> Iterator[None]:
-    """Whatever does not parse is damaged."""
+    """Turn parse errors into a ``ProbeError`` that calls the object damaged."""
     try:
         yield
     except (ValueError, IndexError, KeyError, zlib.error):
@@ -238,7 +238,7 @@ def _number(data: bytes) -> int:
 
 
 def _entry(place: _Packed, length: int, budget: _Budget, *, first: bool) -> tuple[str, _Packed | str, bytes]:
-    """An entry of a pack: its kind and data, or what it is a difference from and the difference."""
+    """An entry of a pack: its type and data, or a delta with its base."""
     with opened_file(place.directory, f"pack/{place.pack}.pack") as file, _well_formed():
         head = os.pread(file, _LONGEST_HEAD, place.offset)
         kind, size, at = head[0] >> 4 & 7, head[0] & 15, 1
@@ -268,7 +268,7 @@ def _entry(place: _Packed, length: int, budget: _Budget, *, first: bool) -> tupl
 
 
 def _size(delta: bytes, at: int) -> tuple[int, int]:
-    """A length at the start of a difference, and where the next thing begins."""
+    """A length at the start of a delta, and where the next field begins."""
     size = shift = 0
     while True:
         byte = delta[at]
@@ -279,7 +279,7 @@ def _size(delta: bytes, at: int) -> tuple[int, int]:
 
 
 def _patched(base: bytes, delta: bytes, budget: _Budget) -> bytes:
-    """What a difference makes of its base."""
+    """Apply a delta to its base."""
     with _well_formed():
         before, at = _size(delta, 0)
         size, at = _size(delta, at)
@@ -302,7 +302,7 @@ def _patched(base: bytes, delta: bytes, budget: _Budget) -> bytes:
 
 
 def _piece(base: bytes, delta: bytes, at: int) -> tuple[bytes, int]:
-    """One piece of what a difference makes, from the base or new, and where the next begins."""
+    """One instruction of a delta applied: bytes copied from the base or new, and where the next instruction begins."""
     op, at = delta[at], at + 1
     if not op & 0x80:
         if not op:

@@ -14,7 +14,7 @@ from readmit.records.base import shown
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError, RecordError
 from readmit.records.probes import FileProbe, Finding, GitProbe
-from readmit.sources.look import compared, text_of
+from readmit.sources.look import compared, evidence_text
 from readmit.sources.prober import ProbeResult
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class FileLines:
                 yield number
 
     def anchor(self, number: int, step: int) -> str:
-        """The nearest line with something on it, from ``number`` upwards or downwards; empty at an end of the file."""
+        """The nearest non-blank line, from ``number`` upwards or downwards; empty at an end of the file."""
         while 1 <= number <= self.count:
             if line := self[number].strip():
                 return digest_of(line)[:ANCHOR]
@@ -111,7 +111,7 @@ def quoted_part(path: str, data: bytes, *, lines: str, symbol: str) -> FoundQuot
 
 
 def found_again(probe: Placed, data: bytes, deadline: LookDeadline) -> ProbeResult:
-    """What became of a captured part of a file."""
+    """The result of looking for a captured part of a file: unchanged, moved, changed or gone."""
     if probe.symbol:
         return compared(probe, definition(probe.path, data, probe.symbol))
     if not probe.first:
@@ -123,7 +123,7 @@ def found_again(probe: Placed, data: bytes, deadline: LookDeadline) -> ProbeResu
     if quote is not None:
         return ProbeResult(Finding.MOVED, msgspec.structs.replace(probe, **quote.place))
     quote = _edited(probe, lines, deadline)
-    text = text_of(quote.data)
+    text = evidence_text(quote.data)
     return ProbeResult(
         Finding.CHANGED, msgspec.structs.replace(probe, digest=digest_of(quote.data), **quote.place), text
     )
@@ -140,7 +140,7 @@ def _elsewhere(probe: Placed, lines: FileLines, deadline: LookDeadline) -> Found
 
 
 def _edited(probe: Placed, lines: FileLines, deadline: LookDeadline) -> FoundQuote:
-    """What stands where the captured lines stood, found by their old neighbors; the whole file if that is unclear."""
+    """The lines between the old neighbors of the captured lines; the whole file if these are ambiguous."""
     count = probe.last - probe.first + 1
     anchors = [digest_of(lines[number].strip())[:ANCHOR] for number in range(1, lines.count + 1)]
     deadline.left()

@@ -11,24 +11,25 @@ from typing import TYPE_CHECKING, Any
 from readmit.records.base import shown
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import McpProbe
-from readmit.sources.look import captured, compared, reason
+from readmit.sources.look import capture, compared, reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from anyio.from_thread import BlockingPortal
 
+    from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
-    from readmit.sources.prober import Captured, LookLimits, ProbeResult
+    from readmit.sources.prober import Captured, ProbeResult
 
 _NO_SUCH_RESOURCE, _INVALID = -32002, -32602
-"""What servers of older and of newer versions of the protocol say of an unknown resource, the newer with its URI."""
+"""Error codes for an unknown resource in older and newer versions of the protocol; the newer adds its URI."""
 
 
 class Resources:
     """The MCP servers of one look. Each is started once, and ends with the look."""
 
-    def __init__(self, limits: LookLimits, servers: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, limits: LookRules, servers: Mapping[str, Sequence[str]]) -> None:
         self._limits = limits
         self._servers = servers
         self._stack = ExitStack()
@@ -43,7 +44,7 @@ class Resources:
 
     def capture(self, server: str, uri: str, deadline: LookDeadline, *, lifetime: int) -> Captured:
         fields = {"server": server, "uri": uri, "lifetime": lifetime}
-        return captured(McpProbe, fields, lambda: self._text(server, uri, deadline))
+        return capture(McpProbe, fields, lambda: self._text(server, uri, deadline))
 
     def _text(self, server: str, uri: str, deadline: LookDeadline) -> bytes:
         command = self._servers.get(server)

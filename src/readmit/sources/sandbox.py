@@ -97,7 +97,7 @@ def _limit(seconds: int) -> None:
         resource.setrlimit(what, (least, least))
 
 
-def main(mode: str, seconds: str, *command: str) -> int:
+def run_isolated(mode: str, seconds: str, *command: str) -> int:
     """Run the command, and answer with its exit status."""
     try:
         if mode == "required":
@@ -119,5 +119,5 @@ def main(mode: str, seconds: str, *command: str) -> int:
 
 
 if __name__ == "__main__":
-    code = main(*sys.argv[1:])
+    code = run_isolated(*sys.argv[1:])
     os._exit(code if code >= 0 else 128 - code)

@@ -19,13 +19,13 @@ from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError, RecordError
 from readmit.records.probes import Finding, HttpProbe, require_url
 from readmit.records.verdicts import quoted
-from readmit.sources.look import LookDeadline, compared, text_of, within
+from readmit.sources.look import LookDeadline, compared, evidence_text, within
 from readmit.sources.prober import Captured, ProbeResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from readmit.sources.prober import LookLimits
+    from readmit.records.policy import LookRules
 
 _REDIRECTS = 3
 _MOVED = {301, 302, 303, 307, 308}
@@ -53,7 +53,7 @@ class Page(NamedTuple):
 class Web:
     """The network of one look."""
 
-    def __init__(self, limits: LookLimits) -> None:
+    def __init__(self, limits: LookRules) -> None:
         self._limits = limits
 
     def look(self, probe: HttpProbe, deadline: LookDeadline) -> ProbeResult:
@@ -68,7 +68,7 @@ class Web:
             now = msgspec.structs.replace(
                 probe, quote="", etag=page.etag, modified=page.modified, digest=digest_of(page.body)
             )
-            return ProbeResult(Finding.CHANGED, now, text_of(page.body))
+            return ProbeResult(Finding.CHANGED, now, evidence_text(page.body))
         result = compared(probe, _part(page.body, probe.pointer))
         if result.outcome is Finding.UNCHANGED:
             return result
@@ -85,10 +85,10 @@ class Web:
         probe = msgspec.convert(
             {**stored, "digest": digest_of(data), "etag": page.etag, "modified": page.modified}, HttpProbe
         )
-        return Captured(text_of(data), probe)
+        return Captured(evidence_text(data), probe)
 
     def _get(self, url: str, deadline: LookDeadline, *, etag: str = "", modified: str = "") -> Page:
-        """The page behind a URL. In a thread, because the system's name resolution knows no deadline."""
+        """Get the page of a URL. In a thread, because the system's name resolution knows no deadline."""
         headers = {"Accept-Encoding": "identity", "User-Agent": "readmit", "Connection": "close"}
         if etag:
             headers["If-None-Match"] = etag
@@ -269,7 +269,7 @@ def _words(page: str, deadline: LookDeadline) -> str:
     """The words of a page, without markup, scripts and styles.
 
     One pass: Python's parser starts over wherever markup is not finished, which a hostile page can repeat without end.
-    What is still open at the end hides the rest, as in a browser.
+    A tag or comment still open at the end hides the rest, as in a browser.
     """
     words: list[str] = []
     hidden = at = 0

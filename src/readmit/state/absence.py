@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Absence(NamedTuple):
-    """The last departure of an agent, and what ended it."""
+    """The last departure of an agent, and the return or reset that ended it."""
 
     departure: Event
     end: Event | None = None
@@ -25,12 +25,12 @@ class Absence(NamedTuple):
 
     @property
     def started_anew(self) -> bool:
-        """Whether it ended in a reset: with no view, and nothing from before."""
+        """Whether the absence ended in a reset: without a view and without earlier experience."""
         return self.end is not None and self.end.kind is EventKind.RETURN
 
 
 def last_absence(log: Log, identity: Identity) -> Absence | None:
-    """The last absence of an agent, whatever its role now; none if it never departed."""
+    """The last absence of an agent in any role; None if it never departed."""
     departure = log.latest(EventKind.DEPART, identity.agent)
     if departure is None:
         return None

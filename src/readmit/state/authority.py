@@ -20,7 +20,7 @@ _DECIDING = (EventKind.WRITER, EventKind.GOVERN, EventKind.KEY)
 
 
 def authority(log: Log, *, until: int | None = None) -> Authority | None:
-    """Who governs and whose signatures count, up to an epoch; none while nobody has a key."""
+    """The governors and the enrolled keys up to an epoch; None while no principal has a key."""
     if log.latest(EventKind.WRITER, until=until) is None:
         return None
     changes: list[Event] = []
@@ -35,7 +35,7 @@ def domain_of(log: Log) -> SigningDomain:
 
 
 def policy_in_force(log: Log, *, until: int | None = None) -> Policy:
-    """The policy that the log was last given by somebody who may."""
+    """The last policy on the log that a governor wrote."""
     if (found := authority(log, until=until)) is not None:
         return found.policy
     event = log.latest(EventKind.GOVERN, until=until)
@@ -43,7 +43,7 @@ def policy_in_force(log: Log, *, until: int | None = None) -> Policy:
 
 
 class InForce:
-    """Who governs, and the policy: what every write asks for. Read again when the signed digest over it is another."""
+    """The governors and the policy, which every write needs. Read again when their signed digest changes."""
 
     def __init__(self) -> None:
         self._known: tuple[list[bytes], Authority | None, Policy] | None = None

@@ -1,7 +1,7 @@
 """Invisible items that a return is judged with: premises, successors, rivals and duties that the reader cannot see.
 
 They are read from the log by item, by slot and by statement, not through the reader's audience: an item recorded today
-may outdate one that was visible at departure, and an index row for it would alter what the checkpoint covers.
+may outdate one that was visible at departure, and an index row for it would alter the checkpoint's coverage.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def observations(
 
 
 def writer_of(observation: Event) -> str:
-    """Who answers for an observation: its writer, or who named the place where readmit read it."""
+    """The principal that answers for an observation: its writer, or the one who named the source that readmit read."""
     return observation.payload.writer if isinstance(observation.payload, Evidence) else observation.by
 
 
@@ -81,7 +81,7 @@ def _last(log: Log, departed: Checkpoint, identity: Identity, purpose: str | Non
 
 
 def _evidence_of(recorded: Mapping[int, Event], log: Log) -> list[int]:
-    """For each item, the position of its latest evidence; its own if there is none."""
+    """Item → the position of its latest evidence; its own position without evidence."""
     positions = []
     bound = log.evidence_for(event.epoch for event in recorded.values())
     for event in recorded.values():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def handed_since(log: Log, departed: Checkpoint, *, until: int) -> frozenset[str]:
     """The items of the last view that an agent was handed before it left, and of each one from then up to an epoch.
 
-    That last view also says what no longer held of the ones before.
+    That last view also retracts items of the views before it.
     """
     found: set[str] = set()
     for exposed in reversed(log.milestones(EventKind.EXPOSE, departed.identity.agent, until=until)):

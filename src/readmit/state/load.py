@@ -1,4 +1,4 @@
-"""Load what one return is judged against: ``D_a``, ``Δ``, evidence, and invisible items."""
+"""Loads the inputs of one return: ``D_a``, ``Δ``, evidence, and invisible items."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _snapshot(
 
 
 def _as_learnt(log: Log, departed: Checkpoint, voids: Voids) -> Checkpoint:
-    """A departure no later than the log learnt it: a host's clock does not say what had ended by then."""
+    """A departure dated no later than the log learnt it: a host's fast clock must not end items early."""
     event = log.named(EventKind.DEPART, departed.id)
     return departed if event is None else replace(departed, at=min(departed.at, voids.event(event).learnt))
 
@@ -134,7 +134,7 @@ def _observed(log: Log, departed: Checkpoint, request: Request) -> tuple[SeenObs
 def current(log: Log, request: Request, now: datetime, *, identity: Identity | None = None) -> Snapshot:
     """The input of a past return if it were decided now, for its own or another identity.
 
-    Sources are looked at for the return, so looks must have been fresh then; what later ones found counts.
+    Looks must have been fresh at the return's time, because it looks at its sources itself; later findings count.
     """
     departed, seen = log.departure(request.checkpoint), identity or request.identity
     return snapshot(log, departed, seen, epoch=log.head, purpose=request.purpose, now=now, fresh_at=request.moment)

@@ -1,7 +1,7 @@
-"""The log's moment: whose clocks may move it, which event moved it too far, and what a voided date sets it back to.
+"""The log's moment: the clocks that may move it, the event that moved it too far, and its value after a void.
 
 Only clocks of allowed writers move it. A file cannot tell a clock that jumped from a long silence, so an overseer can
-void the date of an event; what the event says stays in effect.
+void the date of an event; the event's content stays in effect.
 """
 
 from __future__ import annotations
@@ -78,18 +78,18 @@ def jumped(log: Log, now: datetime, policy: Policy) -> Jump | None:
 
 
 def lagging(log: Log, now: datetime, policy: Policy) -> str:
-    """Why a clock cannot be right, and what to do; empty if it does not lag beyond the policy's limit."""
+    """The error for a clock that lags beyond the policy's limit, with the remedy; empty if it does not."""
     return lag(now, log.learnt, policy, jumped(log, now, policy))
 
 
 def resumed(log: Log, event: int, now: datetime) -> datetime:
-    """The log's moment once the date of an event is void: what it was before, or the clock if that is later."""
+    """The log's moment once an event's date is void: the former moment, or the clock if that is later."""
     before = log.event(min(event, log.head) - 1).learnt if min(event, log.head) > 1 else now
     return max(before, now)
 
 
 def check_void(log: Log, event: int, moment: datetime) -> None:
-    """Refuse to void a date if that would change nothing. ``moment`` is what the log would be set back to."""
+    """Refuse to void a date without effect. ``moment`` is the log's moment after the void."""
     if event > log.head:
         raise UnknownError(f"event: the log has no event {event}; `readmit log` lists them")
     last = log.latest(EventKind.VOID)

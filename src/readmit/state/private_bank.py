@@ -1,4 +1,4 @@
-"""A principal's private bank: what is still in quarantine, and what a reset has cut off permanently.
+"""A principal's private bank: experiences in quarantine, and experiences that a reset cut off permanently.
 
 All tasks of a principal share one bank. The log keeps every experience; these functions say which may be read.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def readable(log: Log, identity: Identity) -> tuple[Experience, ...]:
-    """What an agent that is not away may read, in the order in which it was remembered."""
+    """The experiences that a present agent may read, in the order in which they were remembered."""
     remembered = (event for event in log.seen(identity, until=log.head) if isinstance(event.payload, Experience))
     signing = authority(log)
     counting = remembered if signing is None else (event for event in remembered if signing.counts(event))
@@ -78,7 +78,7 @@ def _withheld(log: Log, identity: Identity, bank: Iterable[Event]) -> frozenset[
 
 
 def _given_back(log: Log, absence: Absence) -> frozenset[str]:
-    """What the return that ended an absence handed over."""
+    """The experiences that the return at the end of an absence handed over."""
     if absence.end is None or absence.started_anew:
         return frozenset()
     view = decision_of(log, absence.end.name, log.returned(absence.end.name)).view

@@ -1,7 +1,7 @@
-"""In which role an agent comes back, and whether its task and purpose are known.
+"""The role in which an agent comes back, and checks of its task and purpose.
 
-What a role owes is in its scope, so a role that nobody knows owes nothing. An agent comes back in the role in which it
-departed, or in the one to which it was reassigned since.
+Duties are scoped to roles, so an unknown role owes nothing. An agent comes back in the role in which it departed, or
+in the one to which it was reassigned since.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def _absence(log: Log, departed: Checkpoint) -> tuple[Checkpoint, int]:
 
 
 def roles_of(log: Log, principal: str, task: str | None) -> frozenset[str]:
-    """The roles that a principal has on a task, or without one on any task. Nobody has a role by its own word alone.
+    """The roles of a principal on a task, or without one on any task. A principal's own word gives it no role.
 
-    The owner or an overseer says which. Where they say nothing, it is the role of the last departure that it signed.
+    The owner or an overseer assigns roles. Without an assignment, it is the role of the last departure that it signed.
     """
     found, bank = authority(log), agent_key(principal, "")
     roles: dict[str, str] = {}
@@ -111,7 +111,7 @@ def own_tasks(log: Log, identity: Identity) -> list[str]:
 
 
 def unknown(field: str, asked: str, named: Iterable[str], nothing: str) -> UnknownError:
-    """The error for a name that nothing names, with the nearest one."""
+    """The error for an unknown name, with the nearest known one."""
     meant = nearest(asked, named)
     return UnknownError(
         f"{field}: {nothing} names {asked!r}; "

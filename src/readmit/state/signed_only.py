@@ -1,4 +1,4 @@
-"""Leaves out of a snapshot what its writers did not sign, for the time in which the policy required it."""
+"""Drops unsigned events from a snapshot, for the time in which the policy required signatures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources that can be looked at again, read from the log: where each is, and what the last look found."""
+"""Sources with a probe, read from the log: the place of each, and the result of the last look."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _decode = msgspec.json.Decoder(_Probed).decode
 
 
 def add_sources(log: Log, evidence: dict[str, Sighting], *, until: int) -> dict[str, Source]:
-    """The sources of some evidence, as of an epoch. Adds to it what a look found in their place.
+    """The sources of some evidence, as of an epoch. Adds the texts that looks found in their place.
 
     Evidence that readmit read where somebody had named the place counts as that principal's.
     """
@@ -65,7 +65,7 @@ def cited(log: Log, digest: str) -> dict[str, Sighting]:
 
 
 def sources_in_words(log: Log, item: Item, *, until: int) -> Iterator[str]:
-    """Where the evidence of an item was read, when that was last looked at, and what was found; a sentence each."""
+    """A sentence for each source of an item: its place, the moment of the last look, and its result."""
     with log.reading():
         evidence: dict[str, Sighting] = {}
         for receipt in item.receipts:
@@ -81,7 +81,7 @@ def sources_in_words(log: Log, item: Item, *, until: int) -> Iterator[str]:
 
 
 def _both(evidence: Mapping[str, Sighting], old: str, new: str) -> str:
-    """What a source said and what it says now, if that was kept."""
+    """The captured and the present text of a source, if the present one was kept."""
     if new not in evidence:
         return ""
     before, now = (_shortened(evidence[name].text) for name in (old, new))

@@ -19,7 +19,7 @@ from readmit.workspace.memory_handle import Memory
 from readmit.workspace.workspace import desk_of
 
 
-def main(opener: str, database: str, folder: str, unbound: str = "") -> None:
+def form_and_wait(opener: str, database: str, folder: str, unbound: str = "") -> None:
     """Open, form, print, wait."""
     module, _, name = opener.partition(":")
     journey = Journey(Path(database))
@@ -40,4 +40,4 @@ def _wait(record: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    form_and_wait(*sys.argv[1:])

@@ -1,6 +1,6 @@
 # ruff: noqa: S101, PLR2004 - these are tests, shipped so that others can run them
 
-"""The conformance tests: native behavior first, then what stands between a store and a returned agent."""
+"""The conformance tests: native behavior of a store first, then admission for a returned agent."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Journey:
         return self.items[state]
 
     def change(self) -> None:
-        """What the team does while the agent is away."""
+        """Make the team's changes while the agent is away: one of each kind."""
         team, items = self.team, self.items
         news = team.observe("Sunmere is full; rooms are now at the Lowland inn.", by="scout", task=TASK)
         team.record(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from readmit.backends.bound_writes import bindings, source_key
+from readmit.backends.bound_writes import bindings, sources_digest
 from readmit.backends.port import Material
 from readmit.diagnosis.verification.audit_check import audit
 from readmit.records.error_types import NotAllowedError, QuarantineError, RecordError, UnknownError
@@ -76,7 +76,7 @@ class LeakTests:
         opened.close()
 
     def form(self, memory: Memory, journey: Journey, state: str, **fields: str) -> tuple[str, ...]:
-        """One memory of one known statement."""
+        """Form a memory from one of the known statements."""
         return memory.form(KNOWN[state][1], sources=[journey.items[state]], by="scout", verbatim=True, **fields)
 
     def returned(self, memory: Memory, journey: Journey) -> ReturnedMemory:
@@ -131,7 +131,7 @@ class LeakTests:
 
     def test_a_planted_record_has_no_source(self, memory: Memory, journey: Journey) -> None:
         self.form(memory, journey, "valid")
-        self.plant(memory.backend, POISON, source_key(bindings([journey.items["valid"]])))
+        self.plant(memory.backend, POISON, sources_digest(bindings([journey.items["valid"]])))
         assert any(POISON in one.text for one in memory.backend.records()), "it must really be there"
         journey.walker.depart()
         back = journey.walker.come_back()

@@ -1,4 +1,4 @@
-"""What an agent can reach: every text through a handle's calls, and every object through its attributes."""
+"""Walks an agent's handle: every text through its calls, and every object through its attributes."""
 
 from __future__ import annotations
 

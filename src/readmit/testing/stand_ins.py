@@ -1,4 +1,4 @@
-"""Stand-ins for what a test must not wait for: the clock, and a model."""
+"""Stand-ins for tests: a clock and a model."""
 
 from __future__ import annotations
 

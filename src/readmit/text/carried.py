@@ -1,7 +1,7 @@
 """Whether a model's quote carries the statement it wrote: the one rule for all drafts.
 
 A quote is at least its whole sentence. With it go the neighbors that it cannot be understood without: the sentence
-before, if it begins with a pronoun or a connective, and whatever denies, attributes or invents it from outside.
+before, if it begins with a pronoun or a connective, and neighbors that deny, attribute or invent it from outside.
 
 A statement is carried if each of its sentences repeats a quoted sentence, word by word. Only articles, fillers and the
 person may change: "I am asleep by half past ten" becomes "the user is asleep by half past ten". It may leave out an
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.text.context import clauses, frames, heads, is_tied, leans, marks, units
+from readmit.text.context import clauses, frames, heads, is_tied, leans, meaning_marks, units
 from readmit.text.english import common_words, flat, paragraphs
 from readmit.text.sayings import states
 from readmit.text.tokens import tokens
@@ -47,7 +47,7 @@ class _Said(msgspec.Struct, frozen=True):
     speaker: str
     turn: int
     is_framed: bool = False
-    """Whether something before it in its paragraph may deny, attribute or invent it."""
+    """Whether an earlier sentence of its paragraph may deny, attribute or invent it."""
 
 
 def carried(statement: str, quote: str, evidence: str) -> bool:
@@ -57,9 +57,9 @@ def carried(statement: str, quote: str, evidence: str) -> bool:
 
 
 def worded(statement: str, quote: str, evidence: str) -> tuple[str, str] | None:
-    """What may be recorded of a draft, and its quote, whole: the statement, else the quoted words, else the quote.
+    """The recordable text of a draft and its whole quote: the statement, else the quoted words, else the quote.
 
-    Nothing if the quote is not in the evidence, is too long when whole, or only asks or greets.
+    None if the quote is not in the evidence, is too long when whole, or only asks or greets.
     """
     own = flat(quote)
     for said, whole in _quoted(own, evidence):
@@ -140,7 +140,7 @@ def _paragraphs(evidence: str) -> tuple[tuple[_Said, ...], str]:
 @lru_cache(maxsize=256)
 def _is_name(heading: str) -> bool:
     """Whether a line names a speaker. One such as "Never:" or "In the film:" is part of the text below it."""
-    return not marks(heading) and common_words().isdisjoint(heading.casefold().split())
+    return not meaning_marks(heading) and common_words().isdisjoint(heading.casefold().split())
 
 
 @lru_cache(maxsize=64)
@@ -180,7 +180,11 @@ def _carries(said: Sequence[_Said], statement: str) -> bool:
 
 def _repeats(part: str, said: _Said) -> bool:
     new = tokens(part)
-    if not any(one.has_content for one in new) or marks(part) != marks(said.text) or not states(said.text):
+    if (
+        not any(one.has_content for one in new)
+        or meaning_marks(part) != meaning_marks(said.text)
+        or not states(said.text)
+    ):
         return False
     if said.speaker == ASSISTANT and any(one.is_person for one in new):
         # What an assistant says of itself is not about the user, and the words alone do not show the difference.

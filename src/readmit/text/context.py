@@ -1,4 +1,4 @@
-"""What a sentence needs beside it, and which of its clauses can do without the rest.
+"""The context of a sentence: neighbors that change its meaning, and clauses that stand without the rest.
 
 A sentence can be denied, attributed or invented by its neighbor ("I had a dream. Account 666 is ours."). And a clause
 means less alone than in its sentence, unless it is one of several that "and", "but" or a semicolon join.
@@ -62,7 +62,7 @@ _SUBJECT = common_words("articles", "personal pronouns", "possessives", "demonst
 _GOVERNING = common_words("prepositions", "conjunctions", "questions")
 
 
-def marks(text: str) -> Counter[str]:
+def meaning_marks(text: str) -> Counter[str]:
     """The words of a text that deny, doubt, condition, defer, end, report or invent, and its quotation marks."""
     plain = straight(text).translate(_QUOTATION)
     found = Counter(one.stem for one in tokens(plain) if one.stem in _TURNING)
@@ -184,12 +184,12 @@ class _Open(NamedTuple):
 
 
 def _is_plain(part: str) -> bool:
-    """Whether a clause that is left out sets nothing over the others."""
+    """Whether an omitted clause leaves the meaning of the others as it is."""
     return _SETTING.search(straight(part).strip(" ,;.!")) is None and _first_word(part) not in _GOVERNING
 
 
 def _opens_clause(joint: re.Match[str]) -> bool:
-    """Whether what follows is a clause by itself: behind a pause, or with a subject of its own."""
+    """Whether the following words are a clause by themselves: after a pause, or with a subject of their own."""
     first = _WORD.match(joint.string, joint.end())
     if joint["pause"] or ";" in joint[0] or first is None:
         return True

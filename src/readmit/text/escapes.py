@@ -1,4 +1,4 @@
-"""Text of others made safe to show: invisible characters escaped, and quoted so that nothing closes the quote."""
+"""Makes untrusted text safe to show: escapes invisible characters, and quotes so that no text closes the quote."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 QUOTE_CHARS = 300
-"""Most characters shown of a quote that stands beside what it is about."""
+"""Most characters shown of a quote beside its item."""
 
 
-def short(quote: str) -> str:
+def shorten_quote(quote: str) -> str:
     """A quote, cut where it is long."""
     return quote if len(quote) <= QUOTE_CHARS else quote[:QUOTE_CHARS] + "…"
 
@@ -46,7 +46,7 @@ def block(text: str) -> Iterable[str]:
     return f"{fence}text", safe, fence
 
 
-def inline(text: str) -> str:
+def inline_code(text: str) -> str:
     """A name or id on one line, as code."""
     safe = escaped(text).replace("\n", r"\u{000a}")
     fence = _fence(safe, least=1)
@@ -58,6 +58,6 @@ def _fence(text: str, *, least: int) -> str:
     return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))
 
 
-def moment(of: datetime) -> str:
+def iso_moment(of: datetime) -> str:
     """A moment as ISO 8601."""
     return of.isoformat().replace("+00:00", "Z")

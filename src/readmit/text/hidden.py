@@ -1,4 +1,4 @@
-"""Characters that show nothing, or reorder text: what a reader, a terminal or a model would take in unseen."""
+"""Invisible characters and those that reorder text: a reader, a terminal or a model would take them in unseen."""
 
 from __future__ import annotations
 

@@ -36,14 +36,14 @@ _SHORTEST_PLURAL = 4
 
 
 class VectorRows(Protocol):
-    """Where vectors come from."""
+    """Port of embedders: vectors of named texts."""
 
     def rows(self, texts: Mapping[str, tuple[str, ...]]) -> dict[str, Matrix]:
         """One matrix per name, a row per text."""
         ...
 
 
-def words_of(text: str) -> frozenset[str]:
+def content_words(text: str) -> frozenset[str]:
     """The content words of a text, in one form for singular and plural."""
     return frozenset(_stem(word) for word in _WORD.findall(text.casefold()) if word not in _EMPTY)
 
@@ -74,13 +74,13 @@ def near(
 
 def _shared(needs: Mapping[str, str], items: Mapping[str, str]) -> dict[str, dict[str, float]]:
     """The share of a need's words that an item has; rare words count more."""
-    own = {item: words_of(text) for item, text in items.items()}
+    own = {item: content_words(text) for item, text in items.items()}
     having = Counter(word for words in own.values() for word in words)
     weight = {word: math.log(1 + len(items) / count) for word, count in having.items()}
     unknown = math.log(1 + len(items))
     found: dict[str, dict[str, float]] = {}
     for need, text in needs.items():
-        wanted = words_of(text)
+        wanted = content_words(text)
         # An exact sum, because the order of a set differs between processes.
         whole = math.fsum(weight.get(word, unknown) for word in wanted)
         found[need] = {

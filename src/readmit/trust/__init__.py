@@ -1,1 +1,1 @@
-"""The Return View as a signed statement: issue, sign, open, recheck, render; keys and whom to trust."""
+"""Keys, pins, signed notes and envelopes of views, signatures of writers, and witnesses on other machines."""

@@ -1,4 +1,4 @@
-"""What a commit adds to the log's tree: the leaves of its events and audit rows, and the record that sums it up.
+"""The leaves of a commit in the log's tree: its events, its audit rows, and the record that covers both.
 
 One record per commit is a leaf of the workspace's RFC 6962 tree. It covers the events and audit rows of its own
 commit, and the state of every index after it.
@@ -20,14 +20,14 @@ Bound: TypeAlias = tuple[int, str, str]
 """A piece of evidence that an item is bound to: its epoch, its observer, and when it was said."""
 
 encoded = msgspec.json.Encoder().encode
-"""A tuple of plain values as JSON: what leaves are made of."""
+"""Encodes a tuple of plain values as JSON, the content of a leaf."""
 
 
 class Commit(Record, frozen=True, kw_only=True):
     """One commit of a workspace."""
 
     number: Count
-    """Its place among the workspace's commits, from 1."""
+    """Position of the commit in the workspace, from 1."""
     epoch: Count
     """The last epoch."""
     learnt: str | None = None
@@ -56,15 +56,15 @@ def event_data(  # noqa: PLR0917 - called with a row, once per event that is rea
     signature: bytes | None,
     bound: Sequence[Bound] = (),
 ) -> bytes:
-    """What a leaf says of an event. An item's says which evidence it was bound to when it was recorded."""
+    """Content of an event's leaf. The leaf of an item names the evidence it was bound to when it was recorded."""
     return encoded((epoch, id, kind, by, at, given, learnt, digest, signature, bound))
 
 
-def said(at: str, learnt: str, given: int) -> str:
-    """When an observation counts from, of moments in UTC as they are stored.
+def said_at(at: str, learnt: str, given: int) -> str:
+    """The moment from which an observation counts, in UTC as stored.
 
     From its date if its writer gave one, but never from later than the log learnt it; otherwise from the log's moment
-    at its position, whatever its writer's clock said.
+    at its position; the writer's clock does not matter.
     """
     return min(at, learnt) if given else learnt
 
@@ -75,7 +75,7 @@ def row_leaf(seq: int, return_id: str, kind: str, item: str, body: bytes) -> byt
 
 
 class EventParts(NamedTuple):
-    """What a proof of one event is made of, besides the signed head."""
+    """The parts of a proof of one event, besides the signed head."""
 
     number: int
     """Which commit added the event."""
@@ -84,7 +84,7 @@ class EventParts(NamedTuple):
     commit_path: Sequence[bytes]
     """From that record to the root of the head."""
     event: bytes
-    """What the event's leaf says."""
+    """Content of the event's leaf."""
     leaves: Sequence[bytes]
     """The leaves of all events of the commit."""
     place: int

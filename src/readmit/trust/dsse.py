@@ -25,7 +25,7 @@ def pre_authentication_encoding(payload_type: str, payload: bytes) -> bytes:
 
 
 def seal(payload: bytes, payload_type: str, signer: Signer) -> Envelope:
-    """Sign a payload. A signer that fails, in whatever way, raises ``SealError``."""
+    """Sign a payload. Any exception of the signer becomes a ``SealError``."""
     signature = sign_with(signer, pre_authentication_encoding(payload_type, payload))
     return Envelope(
         payload=encode64(payload),

@@ -15,7 +15,7 @@ SIGNATURE_BYTES = 64
 
 
 def sign_with(signer: Signer, data: bytes) -> bytes:
-    """The signature over some bytes. A signer that fails, in whatever way, raises ``SealError``."""
+    """The signature over some bytes. Any exception of the signer becomes a ``SealError``."""
     try:
         signature = signer.sign(data)
     except Exception as error:  # a signer may be a remote service: every failure of it means "not signed"

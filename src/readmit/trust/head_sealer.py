@@ -57,7 +57,7 @@ class LogSealer:
 
     @property
     def is_first_use(self) -> bool:
-        """Whether nothing is known of the workspace from outside its database."""
+        """Whether there is no pin of the workspace yet."""
         return not self._trust.keys and self._pin.trust() is None
 
     @property

@@ -1,4 +1,4 @@
-"""Merkle trees of RFC 6962: the root commits to a list of leaves, and short proofs say what is in it.
+"""Merkle trees of RFC 6962: the root commits to a list of leaves, and short proofs show a leaf's place in it.
 
 Leaves are hashes here; ``leaf_hash`` makes one from data. An inclusion proof says that a leaf is at an index. A
 consistency proof says that a larger tree only added leaves to a smaller one. Verification follows RFC 9162, sections
@@ -80,7 +80,7 @@ class TreeBuilder:
 
     @property
     def frontier(self) -> TreeFrontier:
-        """Its right edge."""
+        """The right edge of the tree: roots of its complete subtrees."""
         return TreeFrontier(self.size, tuple(self._edge))
 
 

@@ -114,7 +114,7 @@ def sign(text: str, name: str, signer: Signer) -> bytes:
     return f"{text}\n{_line(key, sign_with(signer, text.encode()))}".encode()
 
 
-def cosign(note: bytes, name: str, signer: Signer, time: int) -> bytes:
+def cosign_note(note: bytes, name: str, signer: Signer, time: int) -> bytes:
     """The signature line by which a witness says that it saw this note at a time. The note itself is not checked."""
     if not 0 <= time <= LAST_TIME:
         raise SealError(f"time: {time} is not a number of seconds since 1970")
@@ -126,13 +126,13 @@ def cosign(note: bytes, name: str, signer: Signer, time: int) -> bytes:
 
 def open_note(note: bytes, keys: Iterable[NoteKey]) -> OpenedNote:
     """The text, if at least one of the keys signed it and no signature of any of them is wrong; else ``SealError``."""
-    text, found = verify(note, keys)
+    text, found = verify_note(note, keys)
     if not found:
         raise SealError("note: none of the trusted keys signed it; name the key that it should be signed with")
     return OpenedNote(text, tuple(one.key.name for one in found))
 
 
-def verify(note: bytes, keys: Iterable[NoteKey]) -> tuple[str, tuple[NoteSignature, ...]]:
+def verify_note(note: bytes, keys: Iterable[NoteKey]) -> tuple[str, tuple[NoteSignature, ...]]:
     """The text and the signatures of these keys, in the order of the note; there may be none."""
     known = {(key.name, key.keyid): key for key in keys}
     text, signatures = _parse(note)
@@ -146,8 +146,8 @@ def verify(note: bytes, keys: Iterable[NoteKey]) -> tuple[str, tuple[NoteSignatu
     return text, tuple(found)
 
 
-def text_of(note: bytes) -> str:
-    """The text of a note that nothing has verified. Use it to find out which key to verify with."""
+def note_text(note: bytes) -> str:
+    """The unverified text of a note. Use it only to find the key to verify with."""
     return _parse(note)[0]
 
 

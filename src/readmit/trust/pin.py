@@ -1,4 +1,4 @@
-"""What is known of a workspace's log from outside its database: the keys that sign it, and its last head.
+"""Pins of a workspace's log, kept outside its database: the keys that sign it, and its last head.
 
 The pin lies with the keys, apart from the database. A database that was swapped for another, rolled back or forked no
 longer fits it. The head is written with each commit and reaches the disk at the latest with the next exposure; the keys
@@ -57,7 +57,7 @@ class Pin(Protocol):
 
 
 class MemoryPin:
-    """For a workspace in memory, and for a verifier that was given keys."""
+    """The pin of a workspace in memory, or of a verifier with given keys."""
 
     def __init__(self, trust: Trust | None = None) -> None:
         self._trust = trust

@@ -1,7 +1,7 @@
 """A proof that an event is in a workspace's log: one file, checked without the store.
 
 The chain has four links. A trusted key signed the head of the log. The head's root covers the record of a commit. The
-record covers the events of that commit. One of their leaves is the event, with the digest of what it says.
+record covers the events of that commit. One of their leaves is the event, with the digest of its body.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from readmit.records.base import Count, Digest, Record
 from readmit.records.canonical import canonical, decode, digest_of
 from readmit.records.error_types import RecordError, SealError
 from readmit.trust.merkle import inclusion_proof, leaf_hash, tree_hash, verify_inclusion
-from readmit.trust.notes import COSIGNATURE, LONGEST_NOTE, NoteSignature, text_of, verify
+from readmit.trust.notes import COSIGNATURE, LONGEST_NOTE, NoteSignature, note_text, verify_note
 from readmit.trust.tlog import LogCheckpoint
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ HashPath = Annotated[tuple[Digest, ...], msgspec.Meta(max_length=_MOST_HASHES)]
 
 
 class EventProof(Record, frozen=True, kw_only=True):
-    """What the file holds, as canonical JSON and a newline."""
+    """Content of a proof file: canonical JSON and a newline."""
 
     type: Literal["urn:readmit:event-proof:1"]
     note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)]
@@ -42,15 +42,15 @@ class EventProof(Record, frozen=True, kw_only=True):
     commit_path: HashPath
     """From the commit's record to the root of the head."""
     event: str
-    """What the event's leaf says, byte for byte as it was hashed."""
+    """Content of the event's leaf, byte for byte as it was hashed."""
     index: Count
-    """The event's place among those of its commit."""
+    """Position of the event in its commit."""
     count: Count
     """How many events its commit added."""
     event_path: HashPath
     """From the event's leaf to the commit's tree hash over its events."""
     body: str
-    """What the event says, as JSON."""
+    """The event's body as JSON."""
 
 
 class ProvenEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class ProvenEvent(msgspec.Struct, frozen=True, kw_only=True):
     by: str
     at: str
     given: bool
-    """Whether the writer gave that date; otherwise it is what the writer's clock said."""
+    """Whether the writer gave that date; otherwise it is from the writer's clock."""
     learnt: str
     digest: str
     signature: bytes | None
@@ -82,7 +82,7 @@ class _Typed(msgspec.Struct, frozen=True):
 
 
 class _Commit(msgspec.Struct, frozen=True):
-    """What a proof needs of a commit's record."""
+    """The fields of a commit's record that a proof needs."""
 
     number: Count
     epoch: Count
@@ -90,7 +90,7 @@ class _Commit(msgspec.Struct, frozen=True):
 
 
 class _Leaf(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """What an event's leaf says."""
+    """Content of an event's leaf."""
 
     epoch: Count
     id: str
@@ -114,7 +114,7 @@ def prove_event(
     index: int,
     body: bytes,
 ) -> bytes:
-    """The file of a proof. ``leaves`` are those of all events of the commit; ``event`` is the data of one of them."""
+    """Write a proof file. ``leaves`` are the leaves of all events of the commit; ``event`` is the data of one."""
     path = inclusion_proof(index, len(leaves), lambda level, at: tree_hash(leaves[at << level : (at + 1) << level]))
     proof = EventProof(
         type=PROOF_TYPE,
@@ -139,7 +139,7 @@ def is_proof(data: bytes) -> bool:
 
 
 def read_proof(data: bytes) -> EventProof:
-    """Read a file without checking what it says. Only the form that ``prove_event`` writes is accepted."""
+    """Decode a proof file without verifying it. Only the form that ``prove_event`` writes is accepted."""
     if len(data) > LARGEST_PROOF:
         raise SealError(f"proof: {len(data)} bytes are too long; the limit is {LARGEST_PROOF}")
     try:
@@ -194,10 +194,10 @@ def _opened(
     note: bytes, keys: tuple[NoteKey, ...], witnesses: tuple[NoteKey, ...]
 ) -> tuple[LogCheckpoint, tuple[NoteSignature, ...]]:
     """The head, if a key of its log signed it and all witnesses cosigned it."""
-    head = LogCheckpoint.from_text(text_of(note))
+    head = LogCheckpoint.from_text(note_text(note))
     # A key of one log must not sign for another, and a witness not for a log.
     own = [key for key in keys if key.name == head.origin and key.kind != COSIGNATURE]
-    _, signatures = verify(note, (*own, *witnesses))
+    _, signatures = verify_note(note, (*own, *witnesses))
     found = {one.key for one in signatures}
     if not found.intersection(own):
         raise SealError(f"proof.note: none of the named keys of {head.origin!r} signed the head; name the right key")

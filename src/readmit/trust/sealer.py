@@ -1,4 +1,4 @@
-"""Signs and checks the head of a workspace's log: its keys, and what is known of it from outside the database."""
+"""Port that signs and checks the head of a workspace's log against its keys and its pin."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Handover(NamedTuple):
 
 
 class Extension(Protocol):
-    """How the log grew, for those who know an earlier head."""
+    """Proofs that the log extends an earlier head."""
 
     def consistency(self, old: int, new: int) -> list[bytes]:
         """The proof that the first ``old`` of ``new`` commits are unchanged."""
@@ -30,10 +30,10 @@ class Extension(Protocol):
 
 
 class Sealer(Protocol):
-    """What the store asks of the workspace's keys."""
+    """Signs and checks heads with the workspace's keys and pin."""
 
     def look(self) -> None:
-        """Read what is known from outside, before the database is read: another process may commit right after."""
+        """Read the pin. Do it before the database is read: another process may commit right after."""
 
     def sign(self, head: TreeHead, changes: tuple[KeyChange, ...], *, needed: bool) -> bytes | None:
         """The signed note of a head that is about to be committed; none if no key is at hand and it is not needed.
@@ -42,7 +42,7 @@ class Sealer(Protocol):
         """
 
     def check(self, head: TreeHead, note: bytes | None, log: Extension) -> None:
-        """Raise ``TamperedError`` unless the head is signed, and extends what is known from outside."""
+        """Raise ``TamperedError`` unless the head is signed and extends the pinned one."""
 
     def committed(self, head: TreeHead, changes: tuple[KeyChange, ...]) -> None:
         """Remember a head that is now durable, and how it changed the keys."""

@@ -27,7 +27,7 @@ T = TypeVar("T")
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE: Literal["https://in-toto.io/Statement/v1"] = "https://in-toto.io/Statement/v1"
 CHECKPOINT = "checkpoint"
-"""The subject of a view without items: what the agent held at departure, by its digest."""
+"""Subject name of a view without items: the digest is that of the departure's checkpoint."""
 RETURN_VIEW: Literal["urn:readmit:return-view:1"] = "urn:readmit:return-view:1"
 RETRACTIONS: Literal["urn:readmit:retractions:1"] = "urn:readmit:retractions:1"
 
@@ -39,7 +39,7 @@ class SubjectDigest(Record, kw_only=True):
 
 
 class Subject(Record, kw_only=True):
-    """What a statement is about."""
+    """Subject of an in-toto statement: a name and a digest."""
 
     name: Name
     digest: SubjectDigest
@@ -55,7 +55,7 @@ class ViewStatement(Record, kw_only=True):
 
 
 class _Predicated(msgspec.Struct, frozen=True):
-    """Any statement, as far as its kind."""
+    """The predicate type of any statement."""
 
     predicate_type: str = msgspec.field(name="predicateType")
 
@@ -122,7 +122,7 @@ def open_retractions(envelope: Envelope, keys: Mapping[str, bytes]) -> Retractio
 
 
 def open_either(envelope: Envelope, keys: Mapping[str, bytes]) -> ReturnView | RetractionView:
-    """What an envelope that a trusted key signed holds: a view, or the retractions of a blocked return."""
+    """The view, or the retractions of a blocked return, in an envelope that a trusted key signed."""
     data = open_envelope(envelope, keys, PAYLOAD_TYPE)
     try:
         of_retractions = msgspec.json.decode(data, type=_Predicated).predicate_type == RETRACTIONS

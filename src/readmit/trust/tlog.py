@@ -1,7 +1,7 @@
-"""Heads of a log as text (c2sp.org/tlog-checkpoint): whose log, how many leaves, which root.
+"""Heads of a log as text (c2sp.org/tlog-checkpoint): origin, number of leaves, root.
 
-The text is signed as a note (``readmit.trust.notes``). It is called a log checkpoint here, because a checkpoint is
-what an agent takes when it leaves.
+The text is signed as a note (``readmit.trust.notes``). It is called a log checkpoint here, because a *checkpoint*
+is the record of an agent's departure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FIXED_LINES = 3
 
 
 class LogCheckpoint(msgspec.Struct, frozen=True):
-    """What a log says of itself at one size. ``extensions`` are lines that only the log understands."""
+    """The head of a log at one size. ``extensions`` are lines that only the log understands."""
 
     origin: str
     size: int

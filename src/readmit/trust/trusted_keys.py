@@ -30,27 +30,27 @@ def keyid_of(public: bytes) -> str:
     return digest_of(public)
 
 
-def trust(public: bytes, *, reason: str = "") -> KeyChange:
+def trust_key(public: bytes, *, reason: str = "") -> KeyChange:
     """Trust a key from now on."""
     return KeyChange(
         key=keyid_of(public), change="trust", public=base64.b64encode(public).decode("ascii"), reason=reason
     )
 
 
-def retire(key: str, until: datetime, *, reason: str = "") -> KeyChange:
-    """Stop signing with a key; what it signed stays valid until ``until``."""
+def retire_key(key: str, until: datetime, *, reason: str = "") -> KeyChange:
+    """Stop signing with a key; its signatures stay valid until ``until``."""
     return KeyChange(key=key, change="retire", until=utc(until, field="until"), reason=reason)
 
 
-def revoke(key: str, *, reason: str) -> KeyChange:
-    """Reject everything that a key signed, permanently."""
+def revoke_key(key: str, *, reason: str) -> KeyChange:
+    """Reject all signatures of a key, permanently."""
     return KeyChange(key=key, change="revoke", reason=reason)
 
 
-def rotation(current: Iterable[str], public: bytes, *, now: datetime, overlap: timedelta) -> tuple[KeyChange, ...]:
+def rotate_key(current: Iterable[str], public: bytes, *, now: datetime, overlap: timedelta) -> tuple[KeyChange, ...]:
     """Trust a new key, and retire the current ones after an overlap in which their views can still be exposed."""
-    retired = (retire(key, now + overlap, reason="rotated") for key in current if key != keyid_of(public))
-    return trust(public, reason="rotated"), *retired
+    retired = (retire_key(key, now + overlap, reason="rotated") for key in current if key != keyid_of(public))
+    return trust_key(public, reason="rotated"), *retired
 
 
 def public_of(change: KeyChange | WriterKey) -> bytes:
@@ -78,7 +78,7 @@ def trusted(changes: Iterable[Event], now: datetime) -> Mapping[str, bytes]:
     }
 
 
-def current(changes: Iterable[Event]) -> tuple[str, ...]:
+def signing_keys(changes: Iterable[Event]) -> tuple[str, ...]:
     """The keys that new views may be signed with, the newest first: trusted without an end."""
     publics, ends, revoked = _read(changes)
     return tuple(key for key in reversed(publics) if key not in revoked and key not in ends)

@@ -31,7 +31,7 @@ class Watermark(Protocol):
 
 
 class MemoryWatermark:
-    """For a workspace in memory."""
+    """The watermark of a workspace in memory."""
 
     def __init__(self) -> None:
         self._epoch = 0
@@ -57,7 +57,7 @@ class FileWatermark:
         self._with_lock(epoch)
 
     def lower_to(self, epoch: int) -> None:
-        """Accept a backup that ends at this epoch. Only an operator who asked for that by name does it."""
+        """Accept a backup that ends at this epoch. Called only by a restore that the operator confirmed by name."""
         if self.read() > epoch:
             self._with_lock(epoch, lower=True)
 

@@ -1,7 +1,7 @@
-"""What a principal signs, and which signatures count: keys by principal, read from the log.
+"""Signatures of writers: the bytes a principal signs, and its keys, read from the log.
 
-The writer of an event signs everything that makes it that event in that workspace. The workspace's own key signs views
-and heads and cannot stand in for a principal's: without a principal's key, nobody makes an event in its name.
+The signature covers the whole event and its workspace. The workspace's own key signs views and heads and cannot stand
+in for a principal's: an event in a principal's name needs the principal's key.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class EnrolledKey(NamedTuple):
 
 
 class Authority:
-    """Who governs a workspace, and whose signatures count, after every policy and key change up to an epoch.
+    """The governors of a workspace and the principals' keys, after every policy and key change up to an epoch.
 
     A change counts if the owner or an overseer wrote it. Once the owner has a key, it must also be signed by one of
     them: otherwise the workspace's key would be enough to let everybody in.
@@ -118,7 +118,7 @@ class Authority:
         return not self._required_at(event.epoch) or is_finding(event) or self.is_signed(event, event.epoch)
 
     def is_signed(self, entry: Draft | Event, epoch: int | None = None) -> bool:
-        """Whether its writer signed an event, with a key that was its own at an epoch, or is now."""
+        """Whether the writer signed an event with a key that was its own at an epoch, or is now."""
         if entry.signature is None:
             return False
         own = self.current(entry.by) if epoch is None else (one for one in self.of(entry.by) if one.holds(epoch))
@@ -170,7 +170,7 @@ class Authority:
 
 
 def is_finding(entry: Draft | Event) -> bool:
-    """Whether readmit itself found this, or read it at a place that a writer had named."""
+    """Whether an event is readmit's own finding, or its reading of a source that a writer had named."""
     if entry.by != AUTHOR:
         return False
     return entry.kind in FINDINGS or (isinstance(entry.payload, Evidence) and entry.payload.named_by is not None)

@@ -1,1 +1,1 @@
-"""The user's handle on a team's shared state."""
+"""The user's handles on a team's shared state: they delegate to the rooms below."""

@@ -24,12 +24,12 @@ from readmit.records.base import (
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
 from readmit.records.items import Drafted
-from readmit.records.policy import Policy
+from readmit.records.policy import LookRules, Policy
 from readmit.records.reasons import Grant
 from readmit.records.verdicts import Pair, Verdict
 from readmit.returning.expose import Bundle
 from readmit.returning.expose_retractions import RetractionBundle
-from readmit.sources import Looker, LookLimits
+from readmit.sources import Looker
 from readmit.sources.places import Place
 from readmit.trust.signer import Signer
 from readmit.workspace.admin import Admin
@@ -70,7 +70,7 @@ class AsyncWorkspace(OnThread[Workspace]):
         policy: Policy | None = None,
         clock: Callable[[], datetime] = ...,
         keys: str | Path | None = None,
-        prober: Callable[[LookLimits], Looker] | None = None,
+        prober: Callable[[LookRules], Looker] | None = None,
     ) -> Opening: ...
     @property
     def name(self) -> str: ...

@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from readmit.diagnosis.checkup import Checkup
     from readmit.records.acts.kinds import DeclaredKind
     from readmit.records.base import Moment
-    from readmit.sources import Looker, LookLimits
+    from readmit.records.policy import LookRules
+    from readmit.sources import Looker
     from readmit.sources.places import Place
     from readmit.trust.signer import Signer
     from readmit.writing.item_content import ItemFields, StatementKind
@@ -79,7 +80,7 @@ class Workspace(Verbs):
         policy: Policy | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         keys: str | Path | None = None,
-        prober: Callable[[LookLimits], Looker] | None = None,
+        prober: Callable[[LookRules], Looker] | None = None,
     ) -> Self:
         """Open a workspace in a file, or behind a ``postgresql://`` URL, or start one under ``policy``.
 

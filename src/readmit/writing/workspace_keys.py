@@ -15,7 +15,7 @@ from readmit.records.policy import OWNER
 from readmit.trust.head_sealer import LogSealer
 from readmit.trust.pin import FilePin, MemoryPin
 from readmit.trust.private_keys import FileRing, KeyRing, MemoryRing
-from readmit.trust.trusted_keys import current, revoke, rotation, trust, trusted
+from readmit.trust.trusted_keys import revoke_key, rotate_key, signing_keys, trust_key, trusted
 from readmit.trust.watermark import FileWatermark, MemoryWatermark
 from readmit.writing.new_event import new_event
 from readmit.writing.write_checks import check_governor
@@ -67,12 +67,12 @@ class Keys:
         with suppress(TamperedError), self._log.atomic():
             if self._log.latest(EventKind.KEY) is None:
                 signer = self._ring().generate()
-                self._append([trust(signer.public, reason="first key")], by=OWNER)
+                self._append([trust_key(signer.public, reason="first key")], by=OWNER)
                 start()
 
     def signer(self) -> Signer:
         """The newest key that is trusted without an end and held here."""
-        return self._ring().signer(current(self.changes()))
+        return self._ring().signer(signing_keys(self.changes()))
 
     def rotate(self, *, overlap: timedelta = OVERLAP, lost: bool = False, by: str | None = None) -> str:
         """Sign with a new key from now on; views of the old ones can be exposed until the overlap ends.
@@ -87,7 +87,7 @@ class Keys:
         with self._log.atomic():
             check_governor(self._log, by, self.writer.policy(), "rotate keys")
             signer = self._ring().generate()
-            self._append(rotation(current(self.changes()), signer.public, now=now, overlap=overlap), by=by)
+            self._append(rotate_key(signing_keys(self.changes()), signer.public, now=now, overlap=overlap), by=by)
         return signer.keyid
 
     def revoke(self, key: str, *, reason: str, by: str | None = None) -> None:
@@ -98,12 +98,12 @@ class Keys:
             known = {event.payload.key for event in self.changes() if isinstance(event.payload, KeyChange)}
             if key not in known:
                 raise SealError(f"no key {key!r} in this workspace; `readmit keys list` shows them")
-            if current(self.changes()) == (key,):
+            if signing_keys(self.changes()) == (key,):
                 raise SealError(
                     f"key {key!r} is the only one that signs this log; make another with `readmit keys rotate`, which "
                     "it signs for, and revoke it then"
                 )
-            self._append([revoke(key, reason=reason)], by=by)
+            self._append([revoke_key(key, reason=reason)], by=by)
 
     def changes(self) -> list[Event]:
         return self._log.milestones(EventKind.KEY)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.backends.adapters.amem import AMem
-from readmit.models.embedders import Lexical
+from readmit.backends import AMem
+from readmit.models import Lexical
 
 if TYPE_CHECKING:
     from pathlib import Path

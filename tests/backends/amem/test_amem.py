@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.backends.adapters.amem import AMem
-from readmit.backends.port import Material
-from readmit.models.embedders import FunctionEmbedder, Lexical
-from readmit.models.protocols import Failure, Fault, Reply, Usage
-from readmit.records.error_types import BackendError, RecordError
+from readmit.backends import AMem
+from readmit.errors import BackendError, RecordError
+from readmit.memory import Material, Memory
+from readmit.models import Failure, Fault, FunctionEmbedder, Lexical, Reply, Usage
 from readmit.testing.journey import KNOWN, Journey
 from readmit.testing.reachable import texts
-from readmit.workspace.memory_handle import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from readmit.models.protocols import Ask
+    from readmit.models import Ask
 
 pytestmark = [
     pytest.mark.backends,

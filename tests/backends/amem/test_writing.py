@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.backends.adapters.amem import AMem
-from readmit.models.embedders import FunctionEmbedder, Lexical
-from readmit.records.error_types import BackendError
+from readmit.backends import AMem
+from readmit.errors import BackendError
+from readmit.memory import Memory
+from readmit.models import FunctionEmbedder, Lexical
 from readmit.testing.journey import KNOWN, Journey
 from readmit.testing.reachable import texts
-from readmit.workspace.memory_handle import Memory
 from tests.backends.amem.test_amem import Gossip
 
 if TYPE_CHECKING:

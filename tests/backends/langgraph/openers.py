@@ -8,7 +8,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from readmit.backends.langgraph import LangGraphMemory, index_with
-from readmit.models.embedders import Lexical
+from readmit.models import Lexical
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import CachePolicy
 
 from readmit.backends.langgraph import ReturningCache, ReturningSaver, ainvoke, as_node, invoke
-from readmit.records.error_types import BackendError
+from readmit.errors import BackendError
 from readmit.testing.reachable import objects
 from tests.backends.langgraph.trip import Trip, thread
 

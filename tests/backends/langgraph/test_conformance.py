@@ -8,7 +8,7 @@ pytest.importorskip("langgraph", reason="needs langgraph: pip install 'readmit[l
 pytest.importorskip("pysqlite3", reason="needs pysqlite3-binary: SqliteStore's vectors are an extension")
 
 from readmit.backends.langgraph import LangGraphMemory
-from readmit.log.ledger import TEAM
+from readmit.memory import TEAM
 from readmit.records.canonical import digest
 from readmit.testing import BackendConformance
 from tests.backends.langgraph.openers import open_existing, open_in_memory, open_sqlite
@@ -16,7 +16,7 @@ from tests.backends.langgraph.openers import open_existing, open_in_memory, open
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from readmit.backends.port import MemoryBackend
+    from readmit.memory import MemoryBackend
 
 pytestmark = pytest.mark.backends
 

@@ -13,7 +13,7 @@ pytest.importorskip("langgraph", reason="needs langgraph: pip install 'readmit[l
 
 from langgraph.store.memory import InMemoryStore
 
-from readmit.backends.id_escape import escaped, unescaped
+from readmit.backends.id_escape import escape_id, unescaped
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, TeamStore, sources
 from readmit.backends.langgraph.places import LONGEST_ID, Place, record_id
 from readmit.records.error_types import UnknownError
@@ -122,4 +122,4 @@ def test_an_id_says_where_its_record_is(owner: str, namespace: tuple[str, ...], 
 
 @given(text=st.text(st.characters(), max_size=20))
 def test_what_is_escaped_comes_back(text: str) -> None:
-    assert unescaped(escaped(text)) == text
+    assert unescaped(escape_id(text)) == text

@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 
 from readmit.backends.langgraph import ReturningSaver, as_node, invoke
-from readmit.records.error_types import QuarantineError
+from readmit.errors import QuarantineError
 from tests.backends.langgraph.trip import FRESH, STALE, State, Trip, answered, planning, thread
 
 if TYPE_CHECKING:

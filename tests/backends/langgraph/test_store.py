@@ -13,6 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.memory import InMemoryStore
 
+from readmit.backends import ScopedMem
 from readmit.backends.langgraph import (
     LangGraphMemory,
     ReturnedStore,
@@ -24,11 +25,10 @@ from readmit.backends.langgraph import (
     invoke,
     sources,
 )
-from readmit.backends.scopedmem import ScopedMem
-from readmit.models.embedders import Lexical
-from readmit.records.error_types import BackendError, NotAllowedError, QuarantineError, RecordError, UnknownError
+from readmit.errors import BackendError, NotAllowedError, QuarantineError, RecordError, UnknownError
+from readmit.memory import Memory
+from readmit.models import Lexical
 from readmit.testing.reachable import objects
-from readmit.workspace.memory_handle import Memory
 from tests.backends.langgraph.trip import FRESH, STALE, TASK, State, Trip, thread
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
 from readmit.backends.langgraph import LangGraphMemory, ReturningSaver, ReturnInterrupt, TeamStore
-from readmit.backends.langgraph.digest import short
+from readmit.backends.langgraph.digest import short_digest
 from readmit.memory import Memory
 from readmit.records.error_types import QuarantineError
 from tests.backends.langgraph.trip import FRESH, TASK, Trip, answered, planning, thread
@@ -187,7 +187,7 @@ class TestOptionalMethods:
 
 def test_the_ledger_does_not_grow_with_the_runs(trip: Trip) -> None:
     graph = back(InMemorySaver(), trip)
-    ledger = f"langgraph-threads:{short(trip.planner.identity.agent)}"
+    ledger = f"langgraph-threads:{short_digest(trip.planner.identity.agent)}"
     rows = trip.team.log.sources.entries(ledger)
     for _ in range(3):
         graph.invoke({}, thread())

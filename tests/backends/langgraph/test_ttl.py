@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, TeamStore, sources
-from readmit.workspace.memory_handle import Memory
+from readmit.memory import Memory
 from tests.backends.langgraph.trip import Trip
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.workspace.memory_handle import Memory
+from readmit.memory import Memory
 from tests.backends.memobase.openers import KEY, RUN, URL, open_memobase
 
 if TYPE_CHECKING:

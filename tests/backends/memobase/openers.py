@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from readmit.backends.adapters.memobase import Memobase
-from readmit.models.embedders import Lexical
+from readmit.backends import Memobase
+from readmit.models import Lexical
 from readmit.records.canonical import digest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit import Workspace
-    from readmit.backends.handle import ReturnedMemory
+    from readmit.memory import Memory, ReturnedMemory
     from readmit.testing.journey import Journey
-    from readmit.workspace.memory_handle import Memory
 
 URL, KEY = "READMIT_MEMOBASE_URL", "READMIT_MEMOBASE_KEY"
 """Set by ``make test-memobase``; otherwise by a fixture, to the stand-in's."""

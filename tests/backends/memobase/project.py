@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from memobase.core.user import EventData, EventGistData, UserEventData, UserEventGistData, UserProfileData
 
-from readmit.models.embedders import Lexical
+from readmit.models import Lexical
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

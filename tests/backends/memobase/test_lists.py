@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from readmit.backends import Memobase
 from readmit.backends.adapters import memobase_server
-from readmit.backends.adapters.memobase import Memobase
-from readmit.backends.bound_writes import Archived
-from readmit.backends.port import Material, Stored
-from readmit.records.error_types import BackendError, RecordError, UnknownError
+from readmit.errors import BackendError, RecordError, UnknownError
+from readmit.memory import Adoption, Archived, Material, Stored
 from readmit.testing.journey import KNOWN
 from readmit.testing.reachable import texts
-from readmit.workspace.memory_handle import Adoption
 from tests.backends.memobase.openers import back, native
 
 if TYPE_CHECKING:
     from readmit.backends.adapters.memobase_server import Server
+    from readmit.memory import Memory
     from readmit.testing.journey import Journey
-    from readmit.workspace.memory_handle import Memory
     from tests.backends.memobase.stand_in import StandIn
 
 pytestmark = pytest.mark.backends

@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.backends.adapters.memobase import Memobase
-from readmit.backends.port import Material
-from readmit.models.embedders import Lexical
-from readmit.records.error_types import BackendError, RecordError, UnknownError
+from readmit.backends import Memobase
+from readmit.errors import BackendError, RecordError, UnknownError
+from readmit.memory import Material, Memory
+from readmit.models import Lexical
 from readmit.testing.journey import KNOWN
 from readmit.testing.reachable import texts
-from readmit.workspace.memory_handle import Memory
 from tests.backends.memobase.openers import back, open_memobase
 
 if TYPE_CHECKING:

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Workspace
-from readmit.backends.adapters.memobase import Memobase
+from readmit.backends import Memobase
 from readmit.backends.adapters.memobase_flush import SessionEvent, Slot, changes
 from readmit.backends.adapters.memobase_server import Flushed
-from readmit.backends.port import Material, Stored
-from readmit.records.error_types import BackendError
+from readmit.errors import BackendError
+from readmit.memory import Material, Memory, Stored
 from readmit.testing.journey import KNOWN, Journey
 from readmit.testing.reachable import texts
-from readmit.workspace.memory_handle import Memory
 from tests.backends.memobase.openers import back, native, open_memobase
 from tests.backends.memobase.writer import CHATS
 

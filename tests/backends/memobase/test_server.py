@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.backends.adapters.memobase import Memobase
+from readmit.backends import Memobase
 from tests.backends.memobase.openers import native
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from readmit.workspace.memory_handle import Memory
+    from readmit.memory import Memory
 
 pytestmark = pytest.mark.backends
 CHAT = "I play the cello in a quartet, every Tuesday evening."

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.models.embedders import Lexical
-from readmit.records.error_types import BackendError
+from readmit.errors import BackendError
+from readmit.models import Lexical
 from readmit_bench.methods import admitted
 from readmit_bench.methods.store_histories import Stores
 from readmit_bench.methods.stores import KEY, URL, check_stores

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from readmit.memory import Memory
 from readmit.testing.journey import Journey
-from readmit.workspace.memory_handle import Memory
 from tests.backends.memobase.openers import open_memobase
 
 CHATS = 6

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from readmit.cli.app import main
-from readmit.models.embedders import Lexical
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.models import Lexical
 from readmit_bench.evaluation.proposals import MODEL_FREE, SIGNALS
 from readmit_bench.evaluation.supplied_data import GivenPair, measure_given, read_filler, read_pairs
 

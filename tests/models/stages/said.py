@@ -85,26 +85,33 @@ STAGES = {
         lambda model: scan.scan(
             model,
             [
-                scan.TargetLook(
-                    item=PAIR.item,
-                    text=OLD,
-                    at=OLD_AT,
-                    later=(scan.Later(evidence=PAIR.evidence, text=NEW, at=NEW_AT),),
-                )
+                [
+                    scan.TargetLook(
+                        item=PAIR.item,
+                        text=OLD,
+                        at=OLD_AT,
+                        later=(scan.Later(evidence=PAIR.evidence, text=NEW, at=NEW_AT),),
+                    )
+                ]
             ],
-        )[0],
+        )[0][0],
         {"labels": [{"observation": 1, "may_change": True}]},
     ),
     "premises": Stage(
-        lambda model: imply.premises(model, [OLD])[0], {"lines": ["meeting room: can be booked", "day: Thursday"]}
+        lambda model: imply.write_lines(model, imply.PREMISES, [OLD])[0],
+        {"lines": ["meeting room: can be booked", "day: Thursday"]},
     ),
-    "implied": Stage(lambda model: imply.implied(model, [NEW])[0], {"lines": ["meeting room: used as storage"]}),
+    "implied": Stage(
+        lambda model: imply.write_lines(model, imply.IMPLIED, [NEW])[0], {"lines": ["meeting room: used as storage"]}
+    ),
     "extract": Stage(
-        lambda model: extract.extract(model, [extract.ExtractFrom.of("e1", NEW, by="A2", at=NEW_AT)])[0],
+        lambda model: extract.extract_claims(model, [extract.ExtractFrom.of("e1", NEW, by="A2", at=NEW_AT)])[0],
         {"items": [claim()]},
     ),
     "plan": Stage(
-        lambda model: plan.plan(model, [plan.Task(text="Invite everyone to the next review.", role="organizer")])[0],
+        lambda model: plan.plan_tasks(model, [plan.Task(text="Invite everyone to the next review.", role="organizer")])[
+            0
+        ],
         {
             "obligations": [
                 {
@@ -119,7 +126,7 @@ STAGES = {
         },
     ),
     "link": Stage(
-        lambda model: link.link(
+        lambda model: link.ask_links(
             model, [link.LinkQuestion((("room", "Where the review takes place."),), (link.Candidate(PAIR.item, OLD),))]
         )[0],
         {"links": [{"need": 1, "statement": 1, "quote": "in the small meeting room"}]},

@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.models.gguf import Gguf
-from readmit.models.protocols import Failure
-from readmit.models.stages.answer import Opinion
+from readmit import Verdict
+from readmit.models import Failure, Gguf, Metered, Opinion, TokenLedger
 from readmit.models.stages.extract import Extraction
 from readmit.models.stages.link import Linking
 from readmit.models.stages.plan import Plan
 from readmit.models.stages.verify import Verifier
-from readmit.models.usage import Metered, TokenLedger
 from readmit.records.canonical import checked
-from readmit.records.verdicts import Verdict
 from tests.models.stages.said import STAGES, case
 
 if TYPE_CHECKING:

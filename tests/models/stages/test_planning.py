@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from readmit.models.protocols import Failure, Fault, Usage
-from readmit.models.stages.answer import Opinion, Question, opine, settled
-from readmit.models.stages.plan import Plan, Task, plan
+from readmit.models.stages.answer import Opinion, Question, opine, position_of
+from readmit.models.stages.plan import Plan, Task, plan_tasks
 from tests.models.scripted import Scripted
 from tests.models.stages.said import STAGES
 
@@ -23,7 +23,7 @@ def need(name: str, *, critical: bool = False, needed: str = "It.") -> dict[str,
 
 
 def planned(said: dict[str, Any]) -> Plan | Failure:
-    (result,) = plan(Scripted(json.dumps(said)), [Task(text="Do it.", role="r")])
+    (result,) = plan_tasks(Scripted(json.dumps(said)), [Task(text="Do it.", role="r")])
     return result
 
 
@@ -67,7 +67,7 @@ def test_a_plan_that_requires_nothing_or_looks_nowhere_is_a_failure(changed: dic
 
 def test_a_task_too_long_to_show_is_a_failure_and_the_others_are_planned() -> None:
     model = Scripted(json.dumps(GOOD))
-    long, short = plan(model, [Task(text="x" * 101), Task(text="short")], max_chars=100)
+    long, short = plan_tasks(model, [Task(text="x" * 101), Task(text="short")], max_chars=100)
     assert isinstance(long, Failure)
     assert long.fault is Fault.TOO_LONG
     assert isinstance(short, Plan)
@@ -95,20 +95,20 @@ def said(answer: str, *, confidence: float = 0.9, answerable: bool = True) -> st
 )
 def test_agreement_with_one_side_settles_and_anything_else_does_not(text: str, settles: str | None) -> None:
     (opinion,) = opine(Scripted(text), [Question(text="Is it so?", choices=("yes", "no"))])
-    assert settled(opinion, {"old": "yes", "new": "No"}) == settles
+    assert position_of(opinion, {"old": "yes", "new": "No"}) == settles
 
 
 def test_without_choices_the_answer_is_free() -> None:
     (opinion,) = opine(Scripted(said("In the  large\nroom.")), [Question(text="Where?", context="It was moved.")])
     assert opinion == Opinion(answer="In the large room.", confidence=Decimal("0.9"), model="scripted")
-    assert settled(opinion, {"a": "in the large room", "b": "in the small room"}) == "a"
+    assert position_of(opinion, {"a": "in the large room", "b": "in the small room"}) == "a"
 
 
 def test_two_sides_with_the_same_answer_settle_nothing() -> None:
     opinion = Opinion(answer="yes", confidence=Decimal(1), model="m")
-    assert settled(opinion, {"a": "yes", "b": "YES"}) is None
-    assert settled(opinion, {}) is None
-    assert settled(Failure(fault=Fault.TIMEOUT, message="", usage=Usage(stage="answer")), {"a": "yes"}) is None
+    assert position_of(opinion, {"a": "yes", "b": "YES"}) is None
+    assert position_of(opinion, {}) is None
+    assert position_of(Failure(fault=Fault.TIMEOUT, message="", usage=Usage(stage="answer")), {"a": "yes"}) is None
 
 
 def test_nobody_elses_answer_is_shown() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import readmit.models
-from readmit.models.stages import answer, extract, imply, link, plan, scan, scan_many, verify
+from readmit.models.stages import answer, extract, imply, link, plan, scan, verify
 from readmit.models.stages.prompt_files import Section, request, wording
 from readmit.records.error_types import ModelError
 
@@ -15,9 +15,9 @@ PROMPTS = Path(readmit.models.__file__).parent / "prompts"
 USED = {
     verify.PROMPT,
     scan.PROMPT,
-    scan_many.PROMPT,
-    imply.PREMISES,
-    imply.IMPLIED,
+    scan.WIDE_PROMPT,
+    imply.PREMISES.prompt,
+    imply.IMPLIED.prompt,
     extract.PROMPT,
     plan.PROMPT,
     link.PROMPT,

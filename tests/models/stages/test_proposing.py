@@ -7,9 +7,8 @@ import json
 import pytest
 
 from readmit.models.protocols import Failure, Fault, Usage
-from readmit.models.stages.imply import IMPLIED, MAX_LINES, PREMISES, implied, premises
+from readmit.models.stages.imply import IMPLIED, MAX_LINES, PREMISES, write_lines
 from readmit.models.stages.scan import Later, TargetLook, scan
-from readmit.models.stages.scan_many import scan_many
 from readmit.records.canonical import digest
 from readmit.records.error_types import ModelError
 from tests.models.scripted import Scripted
@@ -24,21 +23,22 @@ def lines(*said: str) -> str:
 
 def test_lines_of_each_text_in_order() -> None:
     model = Scripted(lines("room: small ", "room: small", "day:\n Thursday"), lines(), FAILED)
-    assert premises(model, ["one", "two", "three"], workspace="w") == [("room: small", "day: Thursday"), (), FAILED]
-    assert [ask.prompt for ask in model.asked] == [PREMISES] * 3
+    found = write_lines(model, PREMISES, ["one", "two", "three"], workspace="w")
+    assert found == [("room: small", "day: Thursday"), (), FAILED]
+    assert [ask.prompt for ask in model.asked] == [PREMISES.prompt] * 3
     assert {ask.workspace for ask in model.asked} == {"w"}
     assert [name in model.asked[0].user for name in ("one", "two")] == [True, False]
 
 
 def test_the_same_text_is_asked_about_once_and_a_blank_one_never() -> None:
     model = Scripted(lines("a: b"))
-    assert implied(model, [NEW, " \n", NEW]) == [("a: b",), (), ("a: b",)]
+    assert write_lines(model, IMPLIED, [NEW, " \n", NEW]) == [("a: b",), (), ("a: b",)]
     assert len(model.asked) == 1
-    assert model.asked[0].prompt == IMPLIED
+    assert model.asked[0].prompt == IMPLIED.prompt
 
 
 def test_no_more_lines_than_allowed() -> None:
-    (found,) = implied(Scripted(lines(*(f"aspect {number}: x" for number in range(20)))), [NEW])
+    (found,) = write_lines(Scripted(lines(*(f"aspect {number}: x" for number in range(20)))), IMPLIED, [NEW])
     assert isinstance(found, tuple)
     assert len(found) == MAX_LINES
 
@@ -46,8 +46,8 @@ def test_no_more_lines_than_allowed() -> None:
 def test_a_long_text_is_read_in_pieces_and_fails_with_any_of_them() -> None:
     text = "A sentence of some length. " * 20
     model = Scripted(lines("a: 1"), lines("b: 2", "a: 1"), lines("c: 3"))
-    assert implied(model, [text], max_chars=200) == [("a: 1", "b: 2", "c: 3")]
-    assert implied(Scripted(lines("a: 1"), FAILED), [text], max_chars=300) == [FAILED]
+    assert write_lines(model, IMPLIED, [text], max_chars=200) == [("a: 1", "b: 2", "c: 3")]
+    assert write_lines(Scripted(lines("a: 1"), FAILED), IMPLIED, [text], max_chars=300) == [FAILED]
 
 
 def look(*texts: str) -> TargetLook:
@@ -70,7 +70,7 @@ def labels(**said: bool) -> str:
     ],
 )
 def test_what_is_not_cleared_is_proposed(said: str, named: list[str]) -> None:
-    (found,) = scan(Scripted(said), [look("a", "b", "c")])
+    ((found,),) = scan(Scripted(said), [[look("a", "b", "c")]])
     assert isinstance(found, tuple)
     assert [pair.evidence for pair in found] == [digest(text) for text in named]
 
@@ -78,7 +78,7 @@ def test_what_is_not_cleared_is_proposed(said: str, named: list[str]) -> None:
 def test_observations_that_do_not_fit_go_into_further_requests() -> None:
     model = Scripted(labels(o1=False, o2=True), labels(o1=False))
     one, two, three, four = ("x" * 100, "y" * 100, "z" * 150, "w" * 5_000)
-    (found,) = scan(model, [look(one, two, three, four)], max_chars=len(OLD) + 200)
+    ((found,),) = scan(model, [[look(one, two, three, four)]], max_chars=len(OLD) + 200)
     assert isinstance(found, tuple)
     assert [pair.evidence for pair in found] == [digest(two), digest(four)], "what cannot be shown is proposed"
     assert len(model.asked) == 2
@@ -87,12 +87,12 @@ def test_observations_that_do_not_fit_go_into_further_requests() -> None:
 
 def test_one_failed_request_fails_its_look_only() -> None:
     model = Scripted(FAILED, labels(o1=False))
-    assert scan(model, [look("a"), look("b")]) == [FAILED, ()]
+    assert scan(model, [[look("a")], [look("b")]]) == [[FAILED], [()]]
 
 
 def test_at_most_four_observations() -> None:
     with pytest.raises(ModelError, match="at most 4"):
-        scan(Scripted("x"), [look("a", "b", "c", "d", "e")])
+        scan(Scripted("x"), [[look("a", "b", "c", "d", "e")]])
 
 
 def cells(*said: tuple[int, int, bool]) -> str:
@@ -106,7 +106,7 @@ def looks(*items: str, later: tuple[str, ...]) -> list[TargetLook]:
 
 def test_several_targets_share_a_request_and_what_is_not_cleared_is_proposed() -> None:
     model = Scripted(cells((1, 1, False), (1, 2, True), (2, 1, False), (7, 1, False), (2, 9, False)))
-    (found,) = scan_many(model, [looks("m", "n", later=("a", "b"))], max_tokens=77)
+    (found,) = scan(model, [looks("m", "n", later=("a", "b"))], wide=True, max_tokens=77)
     assert [[(pair.item, pair.evidence) for pair in one] for one in found if isinstance(one, tuple)] == [
         [("m", digest("b"))],
         [("n", digest("b"))],
@@ -119,19 +119,19 @@ def test_many_observations_are_cut_where_they_do_not_fit_and_a_failure_is_the_gr
     later = tuple(letter * 100 for letter in "abcdef")
     room = len(f"{OLD} m") + 350
     model = Scripted(cells(*((1, n, False) for n in (1, 2, 3))), cells((1, 1, False)))
-    (found,) = scan_many(model, [looks("m", later=later)], max_chars=room)
+    (found,) = scan(model, [looks("m", later=later)], wide=True, max_chars=room)
     assert [pair.evidence for pair in found[0]] == [digest(text) for text in later[4:]]  # type: ignore[union-attr]
     assert len(model.asked) == 2
-    assert scan_many(Scripted(FAILED), [looks("m", "n", later=("a",))]) == [[FAILED, FAILED]]
+    assert scan(Scripted(FAILED), [looks("m", "n", later=("a",))], wide=True) == [[FAILED, FAILED]]
 
 
 def test_targets_that_do_not_fit_are_proposed_unasked() -> None:
     model = Scripted("x")
-    (found,) = scan_many(model, [looks("m", "n", later=("a",))], max_chars=10)
+    (found,) = scan(model, [looks("m", "n", later=("a",))], wide=True, max_chars=10)
     assert [len(one) for one in found if isinstance(one, tuple)] == [1, 1]
     assert model.asked == []
 
 
 def test_a_group_looks_at_the_same_observations() -> None:
     with pytest.raises(ModelError, match="the same observations"):
-        scan_many(Scripted("x"), [[look("a"), look("b")]])
+        scan(Scripted("x"), [[look("a"), look("b")]], wide=True)

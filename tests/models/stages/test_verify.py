@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from benchmarks.verifier import overhead
 
-from readmit.models.protocols import Failure, Fault, Usage
+from readmit import Answer, Pair, Verdict
+from readmit.errors import ModelError
+from readmit.models import Failure, Fault, Usage
 from readmit.models.stages.verify import CALL_CHARS, PairCase, Verifier
 from readmit.records.canonical import checked, digest
-from readmit.records.error_types import ModelError
-from readmit.records.verdicts import Answer, Pair, Verdict, quoted
+from readmit.records.verdicts import quoted
 from tests.models.scripted import Scripted
 from tests.models.stages.said import NEW, OLD, PAIR, case, judged, judgment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.models.protocols import Ask, Reply
+    from readmit.models import Ask, Reply
 
 FAILED = Failure(fault=Fault.TIMEOUT, message="the deadline passed", usage=Usage(stage="verify"))
 

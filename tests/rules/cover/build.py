@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from readmit import DutyState
 from readmit.records.items import Fact, Frontier, Obligation, RoleConstraint, Scope
-from readmit.records.reasons import DutyState
 from readmit.rules.gate.duties import Duties, Duty
 
 SCOPE = Scope(workspace="trip")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Reason
+from readmit.errors import ConflictError
 from readmit.records.acts.event import Close, Resolve
-from readmit.records.error_types import ConflictError
 from tests.rules.invalidate.build import Board, hour
 from tests.scene import HOUR, START, Scene
 

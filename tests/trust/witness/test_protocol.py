@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readmit.records.error_types import SealError
+from readmit.errors import SealError
 from readmit.trust.witness.protocol import LONGEST_REQUEST, MOST_HASHES, WitnessRequest
 
 HASH = bytes(range(32))

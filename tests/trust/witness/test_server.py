@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from readmit.records.error_types import AuditError, SealError, WitnessError
-from readmit.trust.notes import COSIGNATURE, NoteKey, open_note, verify
-from readmit.trust.witness.client import cosign, witnessed
+from readmit.trust.notes import COSIGNATURE, NoteKey, open_note, verify_note
+from readmit.trust.witness.client import request_cosignature, witnessed
 from readmit.trust.witness.protocol import LONGEST_REQUEST, PATH
 
 from .logs import KEY, SIGNER, Log, Running, running
@@ -90,7 +90,7 @@ def test_two_verifiers_that_see_forked_logs_find_out(tmp_path: Path) -> None:
 )
 def test_garbage_is_refused_and_the_server_goes_on(shared: Running, body: bytes, status: HTTPStatus) -> None:
     assert post(shared, body) == status
-    assert cosign(shared.url, Log("a").note(), 0, []).status in {HTTPStatus.OK, HTTPStatus.CONFLICT}
+    assert request_cosignature(shared.url, Log("a").note(), 0, []).status in {HTTPStatus.OK, HTTPStatus.CONFLICT}
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_what_is_hardly_http_gets_no_success(shared: Running, raw: bytes) -> Non
         connection.shutdown(socket.SHUT_WR)
         answer = b"".join(iter(lambda: connection.recv(4_096), b""))
     assert b" 200 " not in answer
-    assert cosign(shared.url, Log("a").note(), 0, []).status in {HTTPStatus.OK, HTTPStatus.CONFLICT}
+    assert request_cosignature(shared.url, Log("a").note(), 0, []).status in {HTTPStatus.OK, HTTPStatus.CONFLICT}
 
 
 def post(witness: Running, body: bytes) -> int:
@@ -156,7 +156,7 @@ def test_a_cosignature_of_another_key_does_not_count(tmp_path: Path) -> None:
 )
 def test_an_address_that_cannot_be_used_is_refused_with_the_fix(url: str, message: str) -> None:
     with pytest.raises(WitnessError, match=message):
-        cosign(url, Log("a").note(), 0, [])
+        request_cosignature(url, Log("a").note(), 0, [])
 
 
 class Scripted(HTTPServer):
@@ -209,7 +209,7 @@ def test_a_witness_that_does_not_answer_is_given_up_in_time() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(WitnessError, match="cannot be reached"):
-            cosign(url, Log("a").note(), 0, [], deadline=0.2)
+            request_cosignature(url, Log("a").note(), 0, [], deadline=0.2)
 
 
 def test_a_witness_that_answers_byte_by_byte_is_given_up_in_time() -> None:
@@ -228,7 +228,7 @@ def test_a_witness_that_answers_byte_by_byte_is_given_up_in_time() -> None:
         thread = threading.Thread(target=drip, args=(server,))
         thread.start()
         with pytest.raises(WitnessError, match="no answer in time"):
-            cosign(f"http://127.0.0.1:{server.getsockname()[1]}", Log("a").note(), 0, [], deadline=0.5)
+            request_cosignature(f"http://127.0.0.1:{server.getsockname()[1]}", Log("a").note(), 0, [], deadline=0.5)
         stop.set()
         thread.join()
 
@@ -238,5 +238,5 @@ def test_a_cosignature_can_be_renewed_and_counts_once(tmp_path: Path) -> None:
     with running(tmp_path / "witness.db") as witness:
         once = witnessed(witness.url, log.note(), log.prove, keys=[witness.key])
         twice = witnessed(witness.url, once, log.prove, keys=[witness.key])
-        _, found = verify(twice, [KEY, witness.key])
+        _, found = verify_note(twice, [KEY, witness.key])
         assert [one.key for one in found] == [KEY, witness.key]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit.records.error_types import WitnessError
-from readmit.trust.notes import NoteKey, sign, text_of, verify
+from readmit.trust.notes import NoteKey, note_text, sign, verify_note
 from readmit.trust.private_keys import MemoryRing
 from readmit.trust.tlog import LogCheckpoint
 from readmit.trust.witness.cosigner import Witness, open_witness
@@ -42,7 +42,7 @@ def test_the_first_head_and_each_extension_is_cosigned(witness: Witness) -> None
     log.entries += ["d", "e"]
     answer = ask(witness, log.note(), 3, log.prove(3))
     assert answer.status is HTTPStatus.OK
-    _, (found,) = verify(log.note() + answer.body, [witness.key])
+    _, (found,) = verify_note(log.note() + answer.body, [witness.key])
     assert found == (witness.key, NOW)
 
 
@@ -83,26 +83,26 @@ def test_an_old_size_beyond_the_head_is_a_bad_request(witness: Witness) -> None:
 
 
 def test_an_unknown_log_is_not_found(witness: Witness) -> None:
-    text = text_of(Log("a").note()).replace(ORIGIN, "readmit.example/other")
+    text = note_text(Log("a").note()).replace(ORIGIN, "readmit.example/other")
     assert ask(witness, sign(text, "readmit.example/other", SIGNER)).status is HTTPStatus.NOT_FOUND
 
 
 @pytest.mark.parametrize("name", [ORIGIN, "readmit.example/mallory"])
 def test_a_head_that_the_log_did_not_sign_is_forbidden(witness: Witness, name: str) -> None:
-    assert ask(witness, sign(text_of(Log("a").note()), name, OTHER)).status is HTTPStatus.FORBIDDEN
+    assert ask(witness, sign(note_text(Log("a").note()), name, OTHER)).status is HTTPStatus.FORBIDDEN
 
 
 def test_the_key_of_one_log_does_not_sign_for_another(tmp_path: Path) -> None:
     other = NoteKey("readmit.example/other", OTHER.public)
     witness = open_witness(tmp_path / "witness.db", [KEY, other], lambda: NOW)
-    assert ask(witness, sign(text_of(Log("a").note()), other.name, OTHER)).status is HTTPStatus.FORBIDDEN
+    assert ask(witness, sign(note_text(Log("a").note()), other.name, OTHER)).status is HTTPStatus.FORBIDDEN
 
 
 def test_a_log_that_changed_its_key_is_known_by_both(tmp_path: Path) -> None:
     state, log = tmp_path / "witness.db", Log("a", "b")
     ask(open_witness(state, [KEY], lambda: NOW), log.note(1))
     both = open_witness(state, [KEY, NoteKey(ORIGIN, OTHER.public)], lambda: NOW)
-    assert ask(both, sign(text_of(log.note()), ORIGIN, OTHER), 1, log.prove(1)).status is HTTPStatus.OK
+    assert ask(both, sign(note_text(log.note()), ORIGIN, OTHER), 1, log.prove(1)).status is HTTPStatus.OK
 
 
 def test_what_was_refused_is_not_remembered(witness: Witness) -> None:

@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from readmit.models.protocols import Failure
-from readmit.models.structured import answer
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.models import Failure, ask_typed
 from readmit_bench.metrics import MemoraOutcome, StaleOutcome
-from readmit_bench.prompting import request
+from readmit_bench.prompt_requests import request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.models.protocols import Model
-    from readmit_bench.datasets.memora import MemoraLabels
-    from readmit_bench.datasets.stale import StaleLabels
+    from readmit.models import Model
+    from readmit_bench.datasets.memora_cases import MemoraLabels
+    from readmit_bench.datasets.stale_cases import StaleLabels
     from readmit_bench.episodes import Episode
 
 CRITERIA_TOKENS = 2_048
@@ -57,7 +56,7 @@ def judge_stale(
     for name, task, said in zip(("first", "second", "third"), episode.tasks, answers, strict=True):
         sections += [(f"{name} question", task), (f"{name} answer", said or "(no answer)")]
     ask = request("judge-probes@1", "judge", sections, max_tokens=max_tokens)
-    (said_of,) = answer(judge, [ask], Probes)
+    (said_of,) = ask_typed(judge, [ask], Probes)
     if isinstance(said_of, Failure):
         raise RecordError(f"judge: {said_of.fault}: {said_of.message}")
     outcome = StaleOutcome(
@@ -72,7 +71,7 @@ def judge_memora(judge: Model, episode: Episode, labels: MemoraLabels, response:
     numbered = "\n".join(f"{number}. {question}" for number, question in enumerate(asked, start=1))
     sections = [("request", episode.tasks[0]), ("response", response or "(no answer)"), ("questions", numbered)]
     ask = request("judge-criteria@1", "judge", sections, max_tokens=CRITERIA_TOKENS)
-    (said,) = answer(judge, [ask], CriteriaAnswers)
+    (said,) = ask_typed(judge, [ask], CriteriaAnswers)
     if isinstance(said, Failure):
         raise RecordError(f"judge: {said.fault}: {said.message}")
     found = {one.number: one.answer for one in said.answers}

@@ -24,9 +24,9 @@ from inspect_ai.model import (
 )
 from inspect_ai.util import JSONSchema, LimitExceededError
 
-from readmit.models.chat import failure
-from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
-from readmit.records.error_types import ModelError, PendingAnswers, UnknownError
+from readmit.errors import ModelError, PendingAnswers, UnknownError
+from readmit.lab import failure_of
+from readmit.models import Ask, Failure, Fault, Reply, Usage
 from readmit_bench.outages import Fuse, Outage, meaning
 from readmit_bench.provider import PENDING, TROUBLE
 from readmit_bench.results import JUDGE
@@ -200,10 +200,10 @@ class RoleModel:
 
 def _result(ask: Ask, output: ModelOutput, milliseconds: int) -> Reply | Failure:
     if output.stop_reason == "content_filter":
-        return failure(ask, Fault.REFUSED, "the provider's content filter stopped the answer")
+        return failure_of(ask, Fault.REFUSED, "the provider's content filter stopped the answer")
     if output.stop_reason == "model_length":
         # inspect returns the provider's error as if it were an answer.
-        return failure(ask, Fault.REFUSED, f"the model's context window is exceeded: {output.completion}")
+        return failure_of(ask, Fault.REFUSED, f"the model's context window is exceeded: {output.completion}")
     used = output.usage
     cached = (used.input_tokens_cache_read or 0) if used else 0
     return Reply(

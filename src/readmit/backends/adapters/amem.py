@@ -20,10 +20,11 @@ import msgspec
 
 from readmit.backends.adapters.amem_guard import HeldFolder, RememberedNotes
 from readmit.backends.adapters.amem_parts import Llm, build
-from readmit.backends.id_escape import escaped, unescaped
-from readmit.backends.open_backend import folder_at, need
+from readmit.backends.id_escape import escape_id, unescaped
 from readmit.backends.port import Change, Hit, Stored
+from readmit.backends.store_lines import folder_at
 from readmit.log.ledger import TEAM
+from readmit.plugins import require_package
 from readmit.records.base import require_name
 from readmit.records.canonical import decode, digest
 from readmit.records.error_types import BackendError, ReadmitError, RecordError, UnknownError
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
-    from readmit.backends.open_backend import Site
     from readmit.backends.port import Material
+    from readmit.backends.store_lines import Site
     from readmit.models.protocols import Embedder, Model
 
 _MARK = "readmit"
@@ -90,7 +91,7 @@ class AMem:
         max_tokens: int = 2_000,
     ) -> Self:
         """A store in a folder, with our model and embedder. Without a model only verbatim notes can be formed."""
-        need("agentic_memory", "amem")
+        require_package("agentic_memory", "amem", BackendError)
         folder = folder_at(path)
         llm = Llm(model, require_name("workspace", workspace), max_tokens)
         held = HeldFolder(folder)
@@ -117,14 +118,14 @@ class AMem:
 
         Everything in it is treated as this workspace's. Nothing has a source yet: adopt its notes first.
         """
-        need("agentic_memory", "amem")
+        require_package("agentic_memory", "amem", BackendError)
         if not hasattr(system, "retriever"):
             raise BackendError(f"system: {type(system).__name__} is not an AgenticMemorySystem")
         return cls(system, workspace, name=name, llm=None)
 
     @property
     def native(self) -> Any:
-        """The ``AgenticMemorySystem`` itself. What is written with it has no source until it is adopted."""
+        """The ``AgenticMemorySystem`` itself. A note written with it has no source until it is adopted."""
         return self._system
 
     def form(self, material: Material) -> list[Change]:
@@ -199,7 +200,7 @@ class AMem:
                 wanted *= 4
 
     def _present(self, names: list[str] | None) -> list[str] | None:
-        """The notes of a list that A-MEM still has. Those that were deleted there are reported."""
+        """The notes of a list that A-MEM still has. Notes deleted there are reported."""
         if names is None:
             return None
         held = set(self._collection.get(ids=names, include=[])["ids"])
@@ -253,7 +254,7 @@ class AMem:
         return [one.id for one in records]
 
     def update(self, record: str, text: str) -> list[Change]:
-        """Replace the content. What the model made of the former one is dropped."""
+        """Replace the content. The context, keywords and tags of the former content are dropped."""
         changed = Stored(id=record, text=text, owner=_owner(record))
         with self._native("update"):
             self._known(record)
@@ -367,10 +368,10 @@ def _plain(record: Stored) -> dict[str, Any]:
 
 
 def _note_id(owner: str, key: str) -> str:
-    return f"{_MARK}/{escaped(owner)}/{key}/{secrets.token_hex(8)}"
+    return f"{_MARK}/{escape_id(owner)}/{key}/{secrets.token_hex(8)}"
 
 
 def _owner(name: str) -> str:
-    """Whose note it is, by its id. A note that was not formed here is the team's, and without a source."""
+    """The owner of a note, by its id. A note that was not formed here is the team's, and without a source."""
     parts = name.split("/")
     return unescaped(parts[1]) if parts[0] == _MARK and len(parts) > 1 else TEAM

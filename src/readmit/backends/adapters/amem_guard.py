@@ -1,11 +1,10 @@
-"""What A-MEM could lose while it writes.
+"""Guards against losses in A-MEM: notes that it drops while it writes, and folders open in two processes.
 
 A-MEM changes a note by deleting it and adding it again, and only prints if the second step fails: because the embedder
 is down, or because a content that looks like a list was read as one. While it forms a note it does this to the nearest
-others. So those are remembered first, and put back if they are missing afterwards.
+others. So these notes are remembered first, and put back if they are missing afterwards.
 
-Two processes must not have one folder open: Chroma's index in one of them does not show what the other wrote, and
-nothing says so.
+Two processes must not have one folder open: Chroma's index in one of them silently lacks the other's notes.
 """
 
 from __future__ import annotations

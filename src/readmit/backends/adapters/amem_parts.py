@@ -123,7 +123,7 @@ class Llm:
         return self
 
     def get_completion(self, prompt: str, response_format: Any = None, temperature: float = 1.0) -> str:  # noqa: ARG002
-        """What A-MEM calls."""
+        """Complete a prompt, as A-MEM's own client does."""
         if self._model is None:
             self.failed = BackendError("model: A-MEM's notes need one; open AMem with model=, or form verbatim=True")
             raise self.failed

@@ -27,10 +27,11 @@ import msgspec
 
 from readmit.backends.adapters.mem0_models import Extractor, Mem0Embedding
 from readmit.backends.adapters.mem0_narrow import NarrowedClient
-from readmit.backends.id_escape import escaped
-from readmit.backends.open_backend import folder_at, need
+from readmit.backends.id_escape import escape_id
 from readmit.backends.port import Change, Hit, Stored
+from readmit.backends.store_lines import folder_at
 from readmit.log.ledger import TEAM
+from readmit.plugins import require_package
 from readmit.records.base import require_name
 from readmit.records.canonical import decode
 from readmit.records.error_types import BackendError, ReadmitError, RecordError, UnknownError
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from readmit.backends.open_backend import Site
     from readmit.backends.port import Material
+    from readmit.backends.store_lines import Site
     from readmit.models.protocols import Embedder, Model
 
 _SOURCE, _OWNER, _ADD = "readmit_source", "readmit_owner", "readmit_add"
@@ -88,7 +89,7 @@ class Mem0:
 
         Without a model only verbatim memories can be formed. Telemetry is off.
         """
-        need("mem0", "mem0")
+        require_package("mem0", "mem0", BackendError)
         folder = folder_at(path)
         memory = _opened(folder, collection, embedder.dimensions)
         _check_dimensions(memory, collection, embedder)
@@ -96,7 +97,7 @@ class Mem0:
         memory.embedding_model = embedding
         memory.llm = Extractor(model, workspace, max_tokens)
         # mem0 trims its ids and takes none with a space.
-        return cls(memory, workspace, name=collection, scope={"user_id": escaped(workspace)}, embedding=embedding)
+        return cls(memory, workspace, name=collection, scope={"user_id": escape_id(workspace)}, embedding=embedding)
 
     @classmethod
     def at(cls, site: Site) -> Self:
@@ -110,16 +111,16 @@ class Mem0:
         ``scope`` holds the ids that its records carry, as ``{"user_id": "alice"}``. Nothing in it has a source yet:
         adopt its records before anyone returns to them.
         """
-        need("mem0", "mem0")
+        require_package("mem0", "mem0", BackendError)
         return cls(memory, workspace, name=name, scope=scope, embedding=None)
 
     @property
     def native(self) -> Any:
-        """The ``mem0.Memory`` itself. What is written with it has no source until it is adopted."""
+        """The ``mem0.Memory`` itself. A record written with it has no source until it is adopted."""
         return self._memory
 
     def form(self, material: Material) -> list[Change]:
-        """One record as it is, or whatever mem0's model makes of the text: all of it, or nothing and an error."""
+        """One verbatim record, or the memories that mem0's model draws from the text: all, or none and an error."""
         number = secrets.token_hex(12)
         metadata = {_SOURCE: material.key, _OWNER: material.owner, _ADD: number}
         options: dict[str, Any] = {**self._scope, "metadata": metadata, "infer": not material.verbatim}
@@ -143,7 +144,7 @@ class Mem0:
         ]
 
     def _complete(self, made: list[dict[str, Any]], *, inferred: bool) -> None:
-        """Refuse an add that did less, or more, than it was asked for."""
+        """Refuse an add that stored fewer memories than the model wrote, or changed others."""
         unexpected = [one["event"] for one in made if one["event"] != "ADD"]
         if unexpected:
             raise BackendError(f"mem0 answered {unexpected[0]!r} to an add; this adapter knows its add-only releases")
@@ -153,7 +154,7 @@ class Mem0:
             raise BackendError(f"{self.name}: mem0 could not store {len(lost)} of {len(extracted)} memories")
 
     def _undo(self, number: str, error: Exception) -> None:
-        """Remove what a failed add has written."""
+        """Remove the records of a failed add."""
         try:
             written = self._memory.get_all(filters={**self._scope, _ADD: number}, top_k=_EVERYTHING)["results"]
             for one in written:

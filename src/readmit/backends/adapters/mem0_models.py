@@ -55,7 +55,7 @@ class Extractor:
         """The memories of the last answer. mem0 only logs those that it cannot store."""
 
     def generate_response(self, messages: Sequence[dict[str, str]], **_: Any) -> str:
-        """What mem0 calls: one request with a system and a user message."""
+        """Answer mem0's request, which has a system and a user message."""
         self.extracted = frozenset()
         if self._model is None:
             raise BackendError("model: inferred memories need one; open Mem0 with model=, or form with verbatim=True")

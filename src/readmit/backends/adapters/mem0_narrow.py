@@ -29,7 +29,7 @@ class NarrowedClient:
         return getattr(self._client, name)
 
     def query_points(self, collection_name: str, *, limit: int, query_filter: Any = None, **options: Any) -> Any:
-        """As qdrant's own. mem0's entities are in another collection, which is not limited."""
+        """Query points as qdrant does. mem0's entities are in another collection, which is not limited."""
         options |= {"collection_name": collection_name, "query_filter": query_filter}
         if collection_name != self._collection:
             return self._client.query_points(limit=limit, **options)

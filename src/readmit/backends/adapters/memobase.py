@@ -1,9 +1,9 @@
 """Memobase behind the port, through its client.
 
-Its server turns chats into profile slots and events, merges into slots what comes later, and forgets the chats. The
+Its server turns chats into profile slots and events, merges later chats into slots, and forgets the chats. The
 only link from a slot back to a text is the answer of a synchronous flush, which the client throws away: here the
-endpoint is called directly, and only what it names is bound (``memobase_flush``). Both slots and events are records, so
-an event about something superseded is withheld like any other.
+endpoint is called directly, and only the records it names are bound (``memobase_flush``). Both slots and events are
+records, so an event about a superseded fact is withheld like any other.
 
 Every bank is two Memobase users. One chats. The other one never does, so that no model rewrites its slots: it holds the
 verbatim memories. Memobase ranks events alone and hands profiles out whole, so slots are ordered here, by the embedder.
@@ -20,10 +20,10 @@ import msgspec
 from readmit.backends.adapters.memobase_flush import SessionEvent, Slot, changes, outdated, vanished
 from readmit.backends.adapters.memobase_server import Server, event_text, event_topics, place, sendable, user_id
 from readmit.backends.admission import unaltered
-from readmit.backends.id_escape import escaped, unescaped
-from readmit.backends.open_backend import need
+from readmit.backends.id_escape import escape_id, unescaped
 from readmit.backends.port import Change, Hit, Stored
 from readmit.log.ledger import TEAM
+from readmit.plugins import require_package
 from readmit.records.base import require_name
 from readmit.records.canonical import decode
 from readmit.records.error_types import BackendError, RecordError, UnknownError
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from readmit.backends.adapters.memobase_server import Flushed
-    from readmit.backends.open_backend import Site
     from readmit.backends.port import Material
+    from readmit.backends.store_lines import Site
     from readmit.log.ledger import Entry, SourceLedger
     from readmit.models.protocols import Embedder
 
@@ -84,7 +84,7 @@ class Memobase:
         timeout: float = 60.0,
     ) -> Self:
         """A project on a running server. ``ledger`` is the workspace's ``log.sources``."""
-        need("memobase", "memobase")
+        require_package("memobase", "memobase", BackendError)
         return cls(Server(url, api_key, timeout), workspace, ledger=ledger, embedder=embedder, name=name)
 
     @classmethod
@@ -98,7 +98,7 @@ class Memobase:
 
     @property
     def native(self) -> Any:
-        """The ``MemoBaseClient`` itself. What is written with it has no source."""
+        """The ``MemoBaseClient`` itself. A record written with it has no source."""
         return self._server.client
 
     def user(self, owner: str = TEAM, *, verbatim: bool = False) -> str:
@@ -106,7 +106,7 @@ class Memobase:
         return user_id(self.workspace, self.name, owner, *(("verbatim",) if verbatim else ()))
 
     def form(self, material: Material) -> list[Change]:
-        """A slot written as it is, or whatever slots and event Memobase makes of a chat message."""
+        """One verbatim slot, or the slots and the event that Memobase draws from a chat message."""
         sendable("text", material.text)
         if material.verbatim:
             made = self._write(material.owner, material.text, _TOPIC, material.key)
@@ -259,7 +259,7 @@ class Memobase:
         return [slot.record for verbatim in (True, False) for slot in self._slots(owner, verbatim=verbatim).values()]
 
     def _slots(self, owner: str, *, verbatim: bool = False) -> dict[str, Slot]:
-        """The slots of a user by native id, listed again if the server's cached list does not show what is bound."""
+        """The slots of a user by native id, listed again if the server's cached list lacks bound slots."""
         kind, user = (_NOTE if verbatim else _SLOT), self.user(owner, verbatim=verbatim)
         bound = self._bound().get((owner, kind), ())
         found = self._listed(owner, kind, user)
@@ -275,7 +275,7 @@ class Memobase:
         return found
 
     def _check_there(self, user: str, bound: Sequence[Entry]) -> None:
-        """Tell a bank whose records are gone from one that is gone itself: the server lists nothing for either."""
+        """Tell an emptied bank from a deleted one: the server's list is empty for both."""
         if bound and not self._server.has(user):
             raise BackendError(
                 f"{self.name}: user {user} is gone from the server, with memories that have sources ({len(bound)}); "
@@ -328,7 +328,7 @@ def _odd(found: Iterable[Slot], bound: Iterable[Entry]) -> frozenset[str]:
 
 
 def _stored(owner: str, kind: str, native: str, text: str) -> Stored:
-    return Stored(id=f"{kind}/{native}/{escaped(owner)}", text=text, owner=owner)
+    return Stored(id=f"{kind}/{native}/{escape_id(owner)}", text=text, owner=owner)
 
 
 def _parts(record: str) -> tuple[str, str, str]:

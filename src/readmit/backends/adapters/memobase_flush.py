@@ -1,8 +1,8 @@
-"""What one flush of Memobase did to the records of a bank. Pure.
+"""The changes that one flush of Memobase made to the records of a bank. Pure.
 
 The server's model merges a chat into slots, and once a topic has more than 15 of them, it rewrites the whole topic into
 a few new ones: the former vanish, and their text goes on in the new ones, and in the event if it names one of them. So
-what appears in a topic holds whatever vanished from it.
+a slot that appears in a topic may hold the text of every slot that vanished from it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def vanished(before: Mapping[str, Slot], after: Mapping[str, Slot], flushed: Flu
 def changes(
     before: Mapping[str, Slot], after: Mapping[str, Slot], events: Mapping[str, SessionEvent], flushed: Flushed
 ) -> list[Change]:
-    """What the flush names, and nothing else: a slot that changed besides was written by someone else."""
+    """The changes that the flush names. Any other changed slot was written by another program."""
     gone = vanished(before, after, flushed)
     added = [after[name] for name in flushed.added if name in after and name not in before]
     # Text that left a topic without a successor there may be in any of the new ones.

@@ -33,7 +33,7 @@ _REFUSED = ("\0", "<|endoftext|>", "<|endofprompt|>")
 
 
 class Flushed(NamedTuple):
-    """What one flush did, as the server reports it."""
+    """The server's report of one flush."""
 
     added: tuple[str, ...]
     updated: tuple[str, ...]
@@ -130,7 +130,7 @@ class Server:
         return stored
 
     def flush(self, user: str, text: str) -> Flushed:
-        """Process one chat message now, and return what it changed."""
+        """Process one chat message now, and return the changed slots and events."""
         waiting = len(self._buffered(user, "idle"))
         message = {"blob_type": "chat", "fields": None, "blob_data": {"messages": [{"role": "user", "content": text}]}}
         with self._left_nothing(user, text):
@@ -223,9 +223,9 @@ class Server:
             raise UnknownError(f"no slot {profile!r} of user {user} at {self._url}; list them first")
 
     def events(self, user: str, most: int | None = None) -> list[dict[str, Any]]:
-        """A user's events, newest first, whatever their age.
+        """A user's events of any age, newest first.
 
-        The search by tags, without a tag: the list ends at 21 days, and the search by likeness leaves out what was
+        Uses the search by tags, without a tag: the list ends at 21 days, and the search by likeness leaves out events
         formed while the server had no embeddings.
         """
         wanted = most or _FIRST_PAGE
@@ -256,7 +256,7 @@ class Server:
         self.client.client.close()
 
     def _call(self, method: str, path: str, body: Any = None, *, instead: Mapping[int, Any] | None = None) -> Any:
-        """The data of an answer, or what stands instead of it for a code."""
+        """The data of an answer; for some error codes a given value instead."""
         with self._translated(method, path):
             response = self.client.client.request(method, path, json=body)
             refused_key = response.status_code in (401, 403)
@@ -318,7 +318,7 @@ def place(slot: dict[str, Any]) -> tuple[str, str]:
 
 
 def refused(text: str) -> str | None:
-    """What in a text the server cannot take."""
+    """The characters of a text that the server cannot take."""
     return next((one for one in _REFUSED if one in text), None)
 
 

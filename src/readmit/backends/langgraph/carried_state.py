@@ -1,4 +1,4 @@
-"""What of a LangGraph thread's state comes back with a return: the audit entry, and values kept as a history."""
+"""The state of a LangGraph thread that a return carries over, its audit entry, and values kept as a history."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ThreadResumed(Record, kw_only=True):
 
 
 class Choice(NamedTuple):
-    """What the user of a saver says about the state of its threads."""
+    """The caller's settings for the state of a saver's threads."""
 
     keep: frozenset[str]
     """Keys that hold no memory."""
@@ -90,7 +90,7 @@ class Deltas(NamedTuple):
         return {one: calls for one, parts in channels.items() if (calls := unanswered(*parts))}
 
     def settled(self) -> Deltas:
-        """The same without those calls."""
+        """The history without the given tool calls."""
         calls = {one: frozenset(held) for one, held in self.calls().items()}
         seeds = {one: without(value, calls.get(one, frozenset())) for one, value in self.seeds.items()}
         writes = [(one, without(value, calls.get(one, frozenset()))) for one, value in self.writes]

@@ -26,12 +26,12 @@ def value_digest(place: str, value: Any) -> str:
 
 
 def frame_digest(checkpoint: Any) -> str:
-    """The digest of what decides which node runs next: versions, what each node has seen, what was updated."""
+    """Digest of the fields that decide which node runs next: channel versions, versions seen, updated channels."""
     parts = [checkpoint[part] for part in ("v", "channel_versions", "versions_seen")]
-    return short(json.dumps([*parts, checkpoint.get("updated_channels")], sort_keys=True))
+    return short_digest(json.dumps([*parts, checkpoint.get("updated_channels")], sort_keys=True))
 
 
-def short(text: str) -> str:
+def short_digest(text: str) -> str:
     """128 bits of a text's digest."""
     return hashlib.sha256(text.encode()).hexdigest()[:_SHORT]
 

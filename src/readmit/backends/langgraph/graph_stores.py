@@ -3,7 +3,7 @@
     with sources(h0):                                  # the sources of the next puts
         store.put(("trip",), "hotel", {"name": "Sunrise"})
 
-``TeamStore`` reads everything and binds what it writes, until its agent departs; from then on it is closed, or, if
+``TeamStore`` reads every record and binds its puts, until its agent departs; from then on it is closed, or, if
 ``returned`` gives the handle of a return, a ``ReturnedStore``. That one reads through the view in ``get``, ``search``
 and ``list_namespaces`` alike.
 """
@@ -21,7 +21,7 @@ from langgraph.store.memory import InMemoryStore
 
 from readmit.backends import handle as handles
 from readmit.backends.admission import unaltered
-from readmit.backends.bank_lock import async_bank_lock, bank_lock, key_of
+from readmit.backends.bank_lock import async_bank_lock, bank_lock, lock_name
 from readmit.backends.bound_writes import BoundBackend, bindings, conservative, union
 from readmit.backends.langgraph.places import Place, record_id
 from readmit.backends.langgraph.records import LangGraphMemory, adrive, as_record, drive, merged
@@ -49,7 +49,7 @@ _named: ContextVar[tuple[Binding, ...]] = ContextVar("readmit_sources", default=
 
 @contextmanager
 def sources(*items: str, evidence: Sequence[str] = ()) -> Iterator[None]:
-    """The sources of everything that is put inside this block: ids of items, digests of evidence."""
+    """Set the sources of every put inside this block: ids of items, digests of evidence."""
     token = _named.set(bindings(items, evidence))
     try:
         yield
@@ -106,7 +106,7 @@ class _Job(NamedTuple):
 def _run(jobs: Iterator[_Job], ledger: SourceLedger, memory: LangGraphMemory) -> list[Result]:
     results: list[Result] = []
     for steps, put in jobs:
-        with nullcontext() if put is None else bank_lock(ledger, key_of(memory.name, record_id(put))):
+        with nullcontext() if put is None else bank_lock(ledger, lock_name(memory.name, record_id(put))):
             results.append(drive(steps, memory.store))
     return results
 
@@ -114,7 +114,7 @@ def _run(jobs: Iterator[_Job], ledger: SourceLedger, memory: LangGraphMemory) ->
 async def _arun(jobs: Iterator[_Job], ledger: SourceLedger, memory: LangGraphMemory) -> list[Result]:
     results: list[Result] = []
     for steps, put in jobs:
-        async with nullcontext() if put is None else async_bank_lock(ledger, key_of(memory.name, record_id(put))):
+        async with nullcontext() if put is None else async_bank_lock(ledger, lock_name(memory.name, record_id(put))):
             results.append(await adrive(steps, memory.store))
     return results
 
@@ -179,7 +179,7 @@ class ReturnedStore(BaseStore):
     """
 
     def __init__(self, memory: ReturnedMemory, *, team: bool = False) -> None:
-        """``memory`` is what ``Memory.returned`` gives for an exposed bundle."""
+        """``memory`` is the handle from ``Memory.returned`` for an exposed bundle."""
         self._memory = memory
         self._shared = team
         store = _behind(_gate(memory)).store
@@ -241,7 +241,7 @@ class ReturnedStore(BaseStore):
 
 
 def refuse_unwrapped(store: object, identity: Identity) -> None:
-    """Refuse a store that hands an agent what its view does not hold: one that is not wrapped, or another agent's."""
+    """Refuse a store that could hand an agent records outside its view: an unwrapped one, or another agent's."""
     if isinstance(store, TeamStore):
         owner = _works[store].identity
         if owner.agent != identity.agent:
@@ -296,7 +296,7 @@ def _search(
 
 
 def _refresh(memory: LangGraphMemory, op: GetOp | SearchOp, handed: list[Any]) -> Steps[None]:
-    """Let what is handed over live longer, and nothing else: a withheld value expires although it is looked at."""
+    """Refresh the time to live of handed-over values only. A withheld value expires although it was read."""
     if op.refresh_ttl and memory.store.supports_ttl and handed:
         yield [GetOp(tuple(one.namespace), one.key, refresh_ttl=True) for one in handed]
 

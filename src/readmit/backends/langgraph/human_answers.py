@@ -1,7 +1,7 @@
 """A person's answer counts for the question it was given to, and no return hands it to another one.
 
-LangGraph runs a waiting node again and gives the answer to whatever it asks then. An answer without an id may have been
-on its way since before the departure, or come a second time. So after a return:
+LangGraph runs a waiting node again and gives the answer to the question it asks then. An answer without an id may have
+been on its way since before the departure, or come a second time. So after a return:
 
 - Answers that were stored before the departure are gone with the rest of the pending writes.
 - An answer by the id of a question from before reaches nothing: the node gets new ids, and asks again.

@@ -1,8 +1,8 @@
 """State without which a waiting LangGraph thread must not go on.
 
 A return leaves most state behind, and a thread that is done starts over with new input. One that waits for work would
-go on with what is left: an agent without its messages, a function without its input, or no work at all. Nothing in
-LangGraph says so, therefore the thread does not go on until that state is carried over or new input is given.
+go on without it: an agent without its messages, a function without its input, or no work at all. LangGraph does not
+report that, so the thread does not go on until the state is carried over or new input is given.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _WORK = ("__start__", "__pregel_tasks")
 
 
 class Loss(NamedTuple):
-    """What a waiting thread lacks: keys of its state, and the tools of calls without a result among them."""
+    """The missing state of a waiting thread: keys, and the tools of calls without a result among them."""
 
     keys: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
 
     def error(self) -> LostStateError:
-        """Names what is lost, and what helps."""
+        """The error that names the missing keys and the remedy."""
         said = f"the thread waits for work, and a return does not carry over its {', '.join(self.keys) or 'state'}"
         if self.calls:
             return LostStateError(
@@ -43,7 +43,7 @@ class Loss(NamedTuple):
 
 
 def lost(saved: CheckpointTuple, carried: Collection[str], cut: Collection[str] = ()) -> Loss:
-    """What of a thread's state is left behind, if it waits for work that needs some of it.
+    """The state that a thread leaves behind, if its waiting work needs some of it.
 
     ``carried`` are the keys that come back whole, ``cut`` the tools whose calls were taken out of a history.
     """

@@ -20,7 +20,7 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from readmit.backends.langgraph.digest import frame_digest, short, value_digest
+from readmit.backends.langgraph.digest import frame_digest, short_digest, value_digest
 from readmit.backends.langgraph.lost import Loss
 from readmit.backends.langgraph.thread_presence import NEVER_LEFT
 from readmit.log.ledger import Entry
@@ -49,7 +49,7 @@ _NAME, _SEAL = len(_OWN_NAME), len(_OWN_NAME) * 3
 
 
 class Filed(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a seal says of a checkpoint, with digests of its frame and of each channel's value at its version."""
+    """The content of a checkpoint's seal, with digests of its frame and of each channel's value at its version."""
 
     period: str = ""
     frame: str = ""
@@ -63,17 +63,17 @@ class Filed(msgspec.Struct, frozen=True, omit_defaults=True):
     behind: tuple[str, ...] = ()
     """Keys that the return left behind, and that no node has written since."""
     loss: Loss = Loss()
-    """What the thread's work lacks."""
+    """The state that the thread's work lacks."""
     original: str = ""
-    """The checkpoint that has what was left behind. Only a return writes a checkpoint with one."""
+    """The checkpoint that holds the keys left behind. Set only in the checkpoint that a return writes."""
 
     @property
     def heir(self) -> Filed:
-        """What the next checkpoint takes over."""
+        """The fields that the next checkpoint inherits."""
         return msgspec.structs.replace(self, loss=Loss(), original="")
 
     def vouches(self, saved: CheckpointTuple) -> bool:
-        """Whether a checkpoint is the one that was put, whatever its parent."""
+        """Whether a checkpoint is the one that was put. Its parent does not matter."""
         values, versions = saved.checkpoint["channel_values"], saved.checkpoint["channel_versions"]
         known = self.must | self.may
         return (
@@ -100,7 +100,7 @@ class Periods:
         self._log = log
         self._identity = identity
         self._serde = serde
-        self._name = f"langgraph-threads:{short(identity.agent)}"
+        self._name = f"langgraph-threads:{short_digest(identity.agent)}"
         self._made: dict[str, bytes] = {}
         self._read: tuple[int, Mapping[str, str]] = -1, {}
         self._recent: dict[str, Filed] = {}
@@ -116,7 +116,7 @@ class Periods:
         return self._recent.get(_label(now.period, config))
 
     def file(self, config: RunnableConfig, checkpoint: Any, new: Any, now: Presence, before: Filed) -> str:
-        """The seal of a checkpoint that is about to be written. ``before`` says what it takes over from its parent."""
+        """The seal of a checkpoint that is about to be written. It inherits from ``before``."""
         inherited, versions = before.must | before.may, checkpoint["channel_versions"]
         values = {
             one: _cell(one, versions, self._settled(value)) for one, value in checkpoint["channel_values"].items()
@@ -126,7 +126,7 @@ class Periods:
             before,
             period=now.period,
             frame=frame_digest(checkpoint),
-            parent=named(config),
+            parent=checkpoint_id(config),
             must=must,
             may={one: cell for one, cell in (inherited | values).items() if one not in must},
             behind=tuple(one for one in before.behind if one not in values),
@@ -144,7 +144,7 @@ class Periods:
     # Reading.
 
     def filed(self, saved: CheckpointTuple | None) -> Filed | None:
-        """What the seal of a checkpoint says, of whichever period; none if it has no seal of ours."""
+        """The content of a checkpoint's seal, of any period; None without a seal of ours."""
         seal: Any = None if saved is None else saved.metadata.get(SEAL)
         if saved is None or not isinstance(seal, str):
             return None
@@ -163,8 +163,8 @@ class Periods:
             return True
         if filed is None or filed.period != now.period or now.away or not filed.vouches(saved):
             return False
-        cleared, parent = self._cleared(_thread(saved.config)), named(saved.parent_config)
-        if cleared.until < named(saved.config):
+        cleared, parent = self._cleared(_thread(saved.config)), checkpoint_id(saved.parent_config)
+        if cleared.until < checkpoint_id(saved.config):
             return parent == filed.parent
         return _spot(saved) in cleared.kept and parent in ("", filed.parent)
 
@@ -186,18 +186,18 @@ class Periods:
     # Whole threads.
 
     def clear(self, thread: str, gone: Iterable[str], left: Iterable[CheckpointTuple], now: Presence) -> None:
-        """Some checkpoints of a thread were deleted: what comes back natively is not believed.
+        """Note that some checkpoints of a thread were deleted: restored ones are not trusted.
 
         One that is left has no parent if that is gone.
         """
-        if is_kept(now):
+        if is_sealed(now):
             before = self._cleared(thread)
-            kept = [_spot(one) for one in left if named(one.config) > before.until or _spot(one) in before.kept]
+            kept = [_spot(one) for one in left if checkpoint_id(one.config) > before.until or _spot(one) in before.kept]
             cleared = Cleared(max((before.until, *gone)), kept)
             self._write([(_row(thread, _CLEARED), msgspec.json.encode(cleared).decode())])
 
     def copy(self, source: str, target: str) -> None:
-        """A copied thread holds what its original holds: seals made for that count for it too."""
+        """Note that a thread was copied: the seals of the original count for the copy."""
         rows = {_ALIAS: json.dumps([source, *self._aliases(source)])}
         if cleared := self._rows().get(_row(source, _CLEARED)):
             rows[_CLEARED] = cleared
@@ -266,12 +266,12 @@ class Periods:
         return self._serde.loads_typed(self._serde.dumps_typed(value))
 
 
-def is_kept(now: Presence) -> bool:
-    """Whether state that is written now is sealed. What an agent writes while it is away is not handed back to it."""
+def is_sealed(now: Presence) -> bool:
+    """Whether state that is written now is sealed. State written while the agent is away is not handed back to it."""
     return now != NEVER_LEFT and not now.away
 
 
-def named(config: RunnableConfig | None) -> str:
+def checkpoint_id(config: RunnableConfig | None) -> str:
     """The checkpoint that a configuration names."""
     return (config or {}).get("configurable", {}).get("checkpoint_id") or ""
 
@@ -288,12 +288,12 @@ def _thread(config: RunnableConfig) -> str:
 
 def _label(period: str, config: RunnableConfig) -> str:
     place = config["configurable"]
-    return json.dumps([period, _thread(config), place.get("checkpoint_ns", ""), named(config)])
+    return json.dumps([period, _thread(config), place.get("checkpoint_ns", ""), checkpoint_id(config)])
 
 
 def _said(period: str, thread: str, config: RunnableConfig, body: str) -> bytes:
     place = config["configurable"]
-    return json.dumps([period, thread, place.get("checkpoint_ns", ""), named(config), body]).encode()
+    return json.dumps([period, thread, place.get("checkpoint_ns", ""), checkpoint_id(config), body]).encode()
 
 
 def _is_signed(seal: str, said: bytes) -> bool:
@@ -305,18 +305,18 @@ def _is_signed(seal: str, said: bytes) -> bool:
 
 
 def _row(about: str, kind: str) -> str:
-    return f"{short(str(about))}/{kind}"
+    return f"{short_digest(str(about))}/{kind}"
 
 
 def _spot(saved: CheckpointTuple) -> str:
     place = saved.config["configurable"]
-    return short(json.dumps([place.get("checkpoint_ns", ""), named(saved.config)]))
+    return short_digest(json.dumps([place.get("checkpoint_ns", ""), checkpoint_id(saved.config)]))
 
 
 def _cell(channel: str, versions: Any, value: Any) -> str:
     """One digest over a channel's version and its value there."""
-    return short(json.dumps([channel, versions.get(channel), value_digest(f"channel {channel!r}", value)]))
+    return short_digest(json.dumps([channel, versions.get(channel), value_digest(f"channel {channel!r}", value)]))
 
 
 def _write(task: str, channel: str, value: Any) -> str:
-    return short(json.dumps([task, channel, value_digest(f"channel {channel!r}", value)]))
+    return short_digest(json.dumps([task, channel, value_digest(f"channel {channel!r}", value)]))

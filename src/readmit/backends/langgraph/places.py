@@ -7,11 +7,11 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 from urllib.parse import quote, unquote
 
-from readmit.backends.id_escape import escaped
+from readmit.backends.id_escape import escape_id
 
 Namespace: TypeAlias = tuple[str, ...]
 LONGEST_ID = 512
-"""In bytes of UTF-8: what an index of the ledger holds. A longer id is replaced by its digest."""
+"""Most UTF-8 bytes of an id, the limit of the ledger's index. A longer id is replaced by its digest."""
 
 
 class Place(NamedTuple):
@@ -23,11 +23,11 @@ class Place(NamedTuple):
 
 
 def record_id(place: Place) -> str:
-    """One id for owner, namespace and key, without ambiguity, whatever they contain.
+    """One unambiguous id for owner, namespace and key.
 
     It is a path, so it contains a slash; if that would be too long, it is a digest, which contains none.
     """
-    made = f"{_path(place.owner, place.namespace)}/{escaped(place.key)}"
+    made = f"{_path(place.owner, place.namespace)}/{escape_id(place.key)}"
     if made.isascii() and len(made) <= LONGEST_ID:
         return made
     body = made.encode()
@@ -36,7 +36,7 @@ def record_id(place: Place) -> str:
 
 @lru_cache(maxsize=4_096)
 def _path(owner: str, namespace: Namespace) -> str:
-    return "/".join(escaped(part) for part in (owner, *namespace))
+    return "/".join(escape_id(part) for part in (owner, *namespace))
 
 
 def label(name: str) -> str:
@@ -45,5 +45,5 @@ def label(name: str) -> str:
 
 
 def unlabel(text: str) -> str:
-    """The name behind a label."""
+    """The name of a label."""
     return unquote(text.replace("=", "%"))

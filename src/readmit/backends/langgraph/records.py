@@ -129,14 +129,14 @@ class LangGraphMemory:
         place = self.place(tuple(item.namespace), item.key)
         if place is None:
             return None
-        return Stored(id=record_id(place), text=text_of(item.value), owner=place.owner)
+        return Stored(id=record_id(place), text=value_text(item.value), owner=place.owner)
 
     # Steps, for both interfaces of a store.
 
     def putting(
         self, place: Place, value: Mapping[str, Any] | None, *, index: Any = None, ttl: float | None = None
     ) -> Steps[Stored]:
-        """Write a value, or delete it, and keep what was written."""
+        """Write or delete a value, and file its sources."""
         record = as_record(place, value)
         yield [PutOp(self.native(place), place.key, None if value is None else dict(value), index, ttl)]
         if value is None:
@@ -191,7 +191,7 @@ class LangGraphMemory:
 
     @property
     def _default_ttl(self) -> float | None:
-        """How long the store keeps what is put without saying how long."""
+        """The store's default time to live."""
         return (self.store.ttl_config or {}).get("default_ttl")
 
     def _notes(self, owner: str) -> Namespace:
@@ -272,7 +272,7 @@ class LangGraphMemory:
         if record_id(place) != record.id or not self.holds(place):
             place = Place(record.owner, self._notes(record.owner), record.id)
         # The archive's text was bound, so a value that differs from it must not be imported.
-        return place, value if isinstance(value, dict) and text_of(value) == record.text else {"text": record.text}
+        return place, value if isinstance(value, dict) and value_text(value) == record.text else {"text": record.text}
 
     def update(self, record: str, text: str) -> list[Change]:
         steps = self.putting(self._known(record), {"text": text}, ttl=self._default_ttl)
@@ -336,7 +336,7 @@ def merged(found: Iterable[FoundRecord]) -> list[FoundRecord]:
     return sorted(found, key=lambda one: (one.item.score is None, -(one.item.score or 0.0)))
 
 
-def text_of(value: Any) -> str:
+def value_text(value: Any) -> str:
     """The bound text of a value: the note's own text, or the whole value in canonical form."""
     if isinstance(value, dict) and value.keys() == {"text"} and isinstance(value["text"], str):
         return value["text"]
@@ -349,12 +349,12 @@ def as_record(place: Place, value: Mapping[str, Any] | None) -> Stored:
 
 
 def bound_text(value: Any) -> str:
-    """As ``text_of``, for a value that is about to be bound: every store must return it unchanged."""
+    """The text of a value that is about to be bound. A value that a store could return changed is refused."""
     try:
         json.dumps(value)
     except (TypeError, ValueError) as error:
         raise RecordError(f"value: {error}; a LangGraph store keeps JSON objects") from None
-    return text_of(value)
+    return value_text(value)
 
 
 def index_with(embedder: Embedder) -> IndexConfig:

@@ -2,7 +2,7 @@
 
     graph = builder.compile(cache=ReturningCache(InMemoryCache(), agent=planner, log=trip.log), checkpointer=saver)
 
-A cached result was formed from what the agent knew then, and has no sources. So an entry belongs to one agent and to
+A cached result was formed from the agent's knowledge then, and has no sources. So an entry belongs to one agent and to
 the period of work in which its task began: after a return, tasks run again.
 """
 

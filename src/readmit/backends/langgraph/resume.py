@@ -1,4 +1,4 @@
-"""What a LangGraph thread returns when its agent resumes: steps for both interfaces of a checkpoint saver.
+"""Resumes a LangGraph thread by a return: steps for both interfaces of a checkpoint saver.
 
 State from before a departure is a native record without sources, so none of it is returned unchanged. The result is a
 new checkpoint without a parent: the graph's position, the state keys that were declared to hold no memory, those whose
@@ -19,13 +19,13 @@ import msgspec
 from langgraph.checkpoint.base.id import uuid6
 
 from readmit.backends.langgraph.carried_state import Deltas, ThreadResumed, history, uses_history
-from readmit.backends.langgraph.digest import short
+from readmit.backends.langgraph.digest import short_digest
 from readmit.backends.langgraph.graph_stores import refuse_unwrapped
 from readmit.backends.langgraph.human_answers import guarded, nothing_asked
 from readmit.backends.langgraph.lost import INTERRUPT, lost
-from readmit.backends.langgraph.periods import SEAL, Filed, at, is_kept, named
+from readmit.backends.langgraph.periods import SEAL, Filed, at, checkpoint_id, is_sealed
 from readmit.backends.langgraph.return_ask import ReturnInterrupt
-from readmit.backends.langgraph.run_or_look import is_run, notice, past_notice, refuse_on_notice, store_of
+from readmit.backends.langgraph.run_or_look import is_run, notice, past_notice, refuse_on_notice, run_store
 from readmit.backends.langgraph.thread_presence import NEVER_LEFT, Attendance, handed_over
 from readmit.records.canonical import canonical
 from readmit.records.error_types import BackendError, ExposureError, LostStateError, QuarantineError
@@ -86,7 +86,7 @@ class Resume:
         self._given: dict[str, tuple[int, Bundled]] = {}
 
     def over(self, saver: BaseCheckpointSaver[Any]) -> Resume:
-        """The same for another clone of the inner saver. What was handed over counts for both."""
+        """The same for another clone of the inner saver. They share the handed-over bundles."""
         clone = copy.copy(self)
         clone.saver = saver
         clone.periods = self.periods.reading_with(saver.serde)
@@ -107,7 +107,7 @@ class Resume:
         """The part of a thread's state that the agent may have now."""
         config, runs = past_notice(config), is_run(config)
         if runs:
-            refuse_unwrapped(store_of(config), self._agent.identity)
+            refuse_unwrapped(run_store(config), self._agent.identity)
         saved: CheckpointTuple | None = yield "get_tuple", (config,)
         now = self.attendance.now()
         if now == NEVER_LEFT:
@@ -115,9 +115,9 @@ class Resume:
         filed = self.periods.filed(saved)
         if saved is not None and filed is not None and self.periods.holds(saved, filed, now):
             checked = self.periods.checked(saved, now)
-            if not runs or named(config) or not self._may_mend(filed, checked):
+            if not runs or checkpoint_id(config) or not self._may_mend(filed, checked):
                 return guarded(checked, filed, config) if runs else checked
-        elif saved is not None and named(config):
+        elif saved is not None and checkpoint_id(config):
             raise QuarantineError(
                 "checkpoint_id: it names state from before the agent's last departure, or that was changed since it "
                 "was written; resume the thread without it"
@@ -132,7 +132,7 @@ class Resume:
         return (yield from self._readmitting(config, (yield from self._before_a_loss(saved)), bundle))
 
     def _may_mend(self, filed: Filed, saved: CheckpointTuple) -> bool:
-        """Whether what a return could not carry over may be carried now, by another saver or a later view.
+        """Whether state that a return could not carry over may be carried now, by another saver or a later view.
 
         A thread that has asked since then waits for that answer.
         """
@@ -160,7 +160,7 @@ class Resume:
                 self.check_keys(())
         # Which threads there were before a reset is not known.
         before = Filed(from_before=now.reset)
-        if is_kept(now) and named(config):
+        if is_sealed(now) and checkpoint_id(config):
             before = (yield from self._parent(config, now)).heir
         return (yield from self._writing(config, checkpoint, metadata, versions, now=now, before=before))
 
@@ -195,10 +195,10 @@ class Resume:
         """Write pending writes, and before them the seals that they were written now."""
         refuse_on_notice(config, self._agent.identity)
         now = self.attendance.now()
-        if is_kept(now) and writes:
+        if is_sealed(now) and writes:
             self._name_lost_keys(self.periods.filed_before(config, now), writes)
             seal = self.periods.seal_writes(config, writes, task, now)
-            yield "put_writes", (config, [(SEAL, seal)], f"readmit-{short(seal)}")
+            yield "put_writes", (config, [(SEAL, seal)], f"readmit-{short_digest(seal)}")
         yield "put_writes", (config, writes, task, path)
 
     def _name_lost_keys(self, filed: Filed | None, writes: Sequence[tuple[str, Any]]) -> None:
@@ -218,13 +218,13 @@ class Resume:
     def _writing(
         self, config: Any, checkpoint: Any, metadata: Any, versions: Any, *, now: Presence, before: Filed
     ) -> Steps[RunnableConfig]:
-        if is_kept(now):
+        if is_sealed(now):
             metadata = {**metadata, SEAL: self.periods.file(config, checkpoint, versions, now, before)}
         written: RunnableConfig = yield "put", (config, checkpoint, metadata, versions)
         return written
 
     def _come_back(self, now: Presence) -> Bundled:
-        """Return, or stop the run. Until something changes, other threads get the same bundle."""
+        """Return, or stop the run. Until the log changes, other threads get the same bundle."""
         with self._lock:
             head, bundle = self._given.get(now.departure, (0, None))
             if bundle is None or head != self._log.head or bundle.view.expires <= self._agent.now():
@@ -305,7 +305,7 @@ class Resume:
     def _left(
         self, saved: CheckpointTuple, behind: Collection[str], whole: Collection[str], cut: Collection[str]
     ) -> Filed:
-        """What a return says of the state that it leaves behind."""
+        """The notice about the state that a return leaves behind."""
         loss, former = lost(saved, whole, cut), self.periods.filed(saved)
         original = saved.checkpoint["id"]
         if former is not None and former.loss.keys:
@@ -339,7 +339,7 @@ class Resume:
         whole: Collection[str],
         now: Presence,
     ) -> None:
-        """Name in the audit what is handed back and what is left behind."""
+        """Write the keys handed back and left behind to the audit."""
         place, filed = saved.config["configurable"], self.periods.filed(saved)
         entry = ThreadResumed(
             thread=str(place["thread_id"]),

@@ -1,4 +1,4 @@
-"""What a saver asks of an agent that comes back, and the interrupt of a return that was not admitted."""
+"""The port to a returning agent, and the interrupt of a return that was not admitted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Bundled(Protocol):
-    """What an exposed return hands over: a workspace's ``Bundle``."""
+    """The content of an exposed return: a workspace's ``Bundle``."""
 
     @property
     def view(self) -> ReturnView: ...

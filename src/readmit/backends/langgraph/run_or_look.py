@@ -26,18 +26,18 @@ _before_a_run: ContextVar[bool] = ContextVar("readmit_before_a_run", default=Fal
 
 
 def is_run(config: RunnableConfig) -> bool:
-    """Whether a run reads its thread, or somebody looks at it."""
+    """Whether the thread is read by a run, or only looked at."""
     return isinstance(config["configurable"].get(RUNTIME), Runtime) or _before_a_run.get()
 
 
-def store_of(config: RunnableConfig) -> object:
+def run_store(config: RunnableConfig) -> object:
     """The store that a run's nodes have."""
     runtime = config["configurable"].get(RUNTIME)
     return runtime.store if isinstance(runtime, Runtime) else None
 
 
 def state_to_run(graph: Any, config: RunnableConfig) -> Any:
-    """As ``graph.get_state``, by a caller that runs the graph next: call it in a context of its own."""
+    """``graph.get_state`` for a caller that runs the graph next: call it in a context of its own."""
     _before_a_run.set(True)
     return graph.get_state(config)
 
@@ -59,7 +59,7 @@ def past_notice(config: RunnableConfig) -> RunnableConfig:
 
 
 def notice(saved: CheckpointTuple, identity: Identity) -> CheckpointTuple:
-    """What a look shows of state that waits for a return: that it does."""
+    """The notice that a look gets instead of state that waits for a return."""
     named = saved.config["configurable"]
     place = {"thread_id": named["thread_id"], "checkpoint_ns": named.get("checkpoint_ns", ""), "checkpoint_id": HELD}
     empty: Any = {"channel_values": {}, "channel_versions": {}, "versions_seen": {}, "updated_channels": None}

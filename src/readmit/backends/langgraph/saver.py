@@ -4,8 +4,8 @@
     graph = builder.compile(checkpointer=saver)
 
 While its agent is at work, it passes through to the inner saver. After a departure, the first resume requests a return.
-If it is admitted, the thread continues from what the view allows; if not, the run stops with an interrupt that says
-what is missing, and the next run tries again. After a reset, the next run starts the thread empty.
+If it is admitted, the thread continues from the state that the view allows; if not, the run stops with an interrupt
+that names the unmet needs, and the next run tries again. After a reset, the next run starts the thread empty.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         )
 
     def memory(self, open_with: Callable[[Any], ReturnedMemory]) -> Callable[[], ReturnedMemory]:
-        """The handle for what the agent was handed last, by any process; ``open_with`` is ``Memory.returned``."""
+        """The memory handle of the agent's last exposure, in any process. ``open_with`` is ``Memory.returned``."""
         opened: dict[str, ReturnedMemory] = {}
 
         def current() -> ReturnedMemory:

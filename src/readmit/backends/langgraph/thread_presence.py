@@ -50,11 +50,11 @@ class Presence(NamedTuple):
 
 NEVER_LEFT = Presence()
 LAPSED = Presence(back=False)
-"""The agent's lease ran out, and nobody has written its departure yet. The lease decides, not the sweeper."""
+"""The agent's lease ran out, and its departure is not yet written. The lease decides, not the sweeper."""
 
 
 class _Known(NamedTuple):
-    """What the log says at an epoch."""
+    """The agent's presence at an epoch of the log."""
 
     head: int
     presence: Presence

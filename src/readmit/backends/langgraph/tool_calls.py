@@ -1,7 +1,7 @@
 """Tool calls without a result, which no return carries over.
 
 A model asked for them, and perhaps a person approved them, from what was known before the departure. ``keep`` and
-``sources`` speak for the values of a key, not for what would be done with them. So a conversation comes back without
+``sources`` vouch for the values of a key, not for actions with them. So a conversation comes back without
 such calls, and any other value that holds one does not come back.
 """
 
@@ -60,7 +60,7 @@ def _others(value: Any, calls: frozenset[Any]) -> Any:
 
 
 def _inside(value: Any, above: tuple[int, ...]) -> Iterator[Any]:
-    """Everything in a value, itself included."""
+    """A value and all values nested in it."""
     if id(value) in above:
         return
     yield value

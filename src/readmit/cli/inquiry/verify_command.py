@@ -129,12 +129,12 @@ def _trusted(invocation: Invocation) -> dict[str, bytes]:
 
 
 def _proven(data: bytes, raw: dict[str, bytes], logs: list[NoteKey], witnesses: list[NoteKey]) -> dict[str, Any]:
-    from readmit.trust.notes import NoteKey, text_of
+    from readmit.trust.notes import NoteKey, note_text
     from readmit.trust.proofs import check_proof, read_proof
     from readmit.trust.tlog import LogCheckpoint
 
     # A bare key has no name: it counts for the log that the proof is about.
-    origin = LogCheckpoint.from_text(text_of(read_proof(data).note.encode())).origin
+    origin = LogCheckpoint.from_text(note_text(read_proof(data).note.encode())).origin
     named = [NoteKey(origin, public) for public in raw.values()]
     return _of_event(check_proof(data, [*logs, *named], witnesses))
 

@@ -168,9 +168,9 @@ def compare_backends(
 
 def _opener(kind: str, embedder: str | None, model: str | None) -> Opener:
     def opened(team: Workspace, folder: Path) -> MemoryBackend:
-        from readmit.backends.open_backend import open_backend
+        from readmit.backends.store_lines import open_backend
         from readmit.models.embedders import open_embedder
-        from readmit.models.open_model import open_model
+        from readmit.models.model_lines import open_model
 
         near = embedder or (None if kind == DEFAULT else "minilm")
         return open_backend(

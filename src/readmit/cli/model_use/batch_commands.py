@@ -29,7 +29,7 @@ def count_answers(invocation: Invocation, /, *, directory: str, waiting: bool) -
 
     found = files.batch_status(directory)
     if waiting:
-        for line in files.waiting(directory):
+        for line in files.unanswered_requests(directory):
             click.echo(line)
     elif invocation.json:
         emit(found)

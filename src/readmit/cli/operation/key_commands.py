@@ -45,10 +45,10 @@ def list_keys(invocation: Invocation, /) -> None:
 def _keys(workspace: Workspace) -> list[dict[str, Any]]:
     from readmit.diagnosis.verification.head_proofs import verifier_key
     from readmit.records.acts.event import KeyChange
-    from readmit.trust.trusted_keys import current, public_of
+    from readmit.trust.trusted_keys import public_of, signing_keys
 
     changes = workspace.admin.keys.changes()
-    active, trusted = current(changes), workspace.admin.keys.trusted(desk_of(workspace).writer.clock())
+    active, trusted = signing_keys(changes), workspace.admin.keys.trusted(desk_of(workspace).writer.clock())
     found: dict[str, dict[str, Any]] = {}
     for event in changes:
         if not isinstance(event.payload, KeyChange):

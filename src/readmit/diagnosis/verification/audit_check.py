@@ -41,7 +41,7 @@ _DELIVERIES = {str(EventKind.EXPOSE): "exposure", str(EventKind.ACKNOWLEDGE): "a
 
 
 class AuditReport(msgspec.Struct, frozen=True):
-    """What was checked, and everything that is wrong."""
+    """The result of a check: counts and flaws."""
 
     commits: int
     events: int
@@ -53,7 +53,7 @@ class AuditReport(msgspec.Struct, frozen=True):
     kept: int | None = None
     """How many commits the head kept elsewhere covers, if one was given and the log extends it."""
     notes: tuple[str, ...] = ()
-    """What is no flaw, but good to know."""
+    """Remarks that are no flaws."""
     problems: tuple[str, ...] = ()
     reached: Reached | None = None
     """Where the next check can go on; none if there are problems."""
@@ -299,7 +299,7 @@ class _Audit:
         touched.run()
 
     def _replay(self) -> None:
-        """Decide again whatever was handed over."""
+        """Replay the decision of every exposed return."""
         for name in sorted(self._delivered["exposure"]):
             again = replay(self._log, name)
             if again.differences:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from readmit.records.error_types import SealError
 from readmit.trust.head_sealer import origin_of
 from readmit.trust.merkle import leaf_hash, verify_inclusion
-from readmit.trust.notes import NoteKey, text_of
+from readmit.trust.notes import NoteKey, note_text
 from readmit.trust.proofs import prove_event
 from readmit.trust.tlog import LogCheckpoint
 from readmit.trust.witness.client import witnessed
@@ -37,13 +37,13 @@ def signed_head(log: Log) -> bytes:
 def witnessed_head(log: Log, url: str, *, keys: Iterable[NoteKey] = ()) -> bytes:
     """The newest head with the cosignatures of a witness."""
     note = signed_head(log)
-    size = LogCheckpoint.from_text(text_of(note)).size
+    size = LogCheckpoint.from_text(note_text(note)).size
     return witnessed(url, note, lambda old: log.consistency(old, size), keys=keys)
 
 
 def proof_of(log: Log, epoch: int, note: bytes) -> bytes:
     """A proof that the event at an epoch is in the log, under a signed head of it."""
-    head = LogCheckpoint.from_text(text_of(note))
+    head = LogCheckpoint.from_text(note_text(note))
     parts = log.parts_of(epoch, head.size)
     leaf, index = leaf_hash(parts.commit), parts.number - 1
     if not verify_inclusion(leaf, index, head.size, parts.commit_path, head.root):

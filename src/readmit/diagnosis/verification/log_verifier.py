@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class ReadPin(MemoryPin):
-    """Knows what a pin on disk says, and never writes it."""
+    """A pin on disk, read only."""
 
     def __init__(self, pin: FilePin) -> None:
         super().__init__(pin.trust())

@@ -1,4 +1,4 @@
-"""Put a backup back, and say what it lacks: events of the present store, and what was handed over since."""
+"""Restores a backup, and reports the loss: events of the present store, and exposures since."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from readmit.writing.workspace_keys import mark_of, pin_of
 
 
 class Lacking(NamedTuple):
-    """What one workspace lacks after a restore."""
+    """The loss of one workspace in a restore."""
 
     workspace: str
     epoch: int
@@ -34,7 +34,7 @@ class Lacking(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """A restore: what each workspace lacks, and the name under which the replaced store is kept."""
+    """The result of a restore: the loss of each workspace, and the name under which the replaced store is kept."""
 
     lacking: tuple[Lacking, ...]
     aside: Path | None

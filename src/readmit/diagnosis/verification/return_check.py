@@ -1,7 +1,7 @@
 """Checks past returns against the log: their rows, their decisions, their signed views, and the events behind them.
 
-What a view rests on must be on the log as it was decided on. An event that was forged for the moment of a return leaves
-its trace there, also after it was put back.
+The events that a view rests on must be on the log as they were decided on. An event that was forged for the moment of a
+return leaves its trace there, also after it was put back.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Cause(msgspec.Struct, gc=False):
 
 
 class _Candidate(msgspec.Struct, gc=False):
-    """What a disposition rests on, read without the rest of it."""
+    """The events that a disposition rests on, decoded without its other fields."""
 
     item: str
     digest: str
@@ -65,7 +65,7 @@ class BasisCheck:
         self._acts: dict[tuple[int, str], str] = {}
 
     def row(self, row: AuditRow) -> None:
-        """Take note of what the candidates of a row rest on. Most returns repeat rows of earlier ones."""
+        """Note the events that a row's candidates rest on. Most returns repeat rows of earlier ones."""
         short = hashlib.blake2b(row.body, digest_size=16).digest()
         if row.kind != "candidates" or short in self._seen:
             return
@@ -78,7 +78,7 @@ class BasisCheck:
                     self._acts.setdefault((cause.epoch, cause.by), row.return_id)
 
     def view(self, name: str, decision: Decision) -> None:
-        """Take note of what a view hands over."""
+        """Note the items that a view hands over."""
         if decision.view is not None:
             items, notes, owner = decision.view.items, decision.view.experiences, decision.view.identity.principal
             handed = [(EventKind.RECORD.event_id(one.id), one.digest) for one in items]
@@ -86,7 +86,7 @@ class BasisCheck:
             self._items |= {one: name for one in handed if one not in self._items}
 
     def flaws(self) -> Iterator[str]:
-        """What returns rest on and the log does not hold."""
+        """Events that returns rest on and the log does not hold."""
         for (event, digest), name in self._items.items():
             if self._sql.execute(_ITEM, (self._base, self._ws, event)).fetchone() != (digest,):
                 what = f"another {name_in(event)!r} than the log holds"

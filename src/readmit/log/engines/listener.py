@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 AT_LEAST = 30.0
-"""Seconds after which those who wait look again, though nothing rang: a sign may be lost."""
+"""Seconds after which a waiting thread looks without a signal: one may be lost."""
 WITHOUT_SIGN = 1.0
-"""The same, where nothing tells that another process committed."""
+"""The same, where commits of other processes give no signal."""
 _LINUX = sys.platform == "linux"
 # From <sys/inotify.h>. Closed, after reading or writing; renamed; and, because it lost its name, other attributes.
 _SIGNS = 0x08 | 0x10 | 0x800 | 0x04
@@ -36,7 +36,7 @@ _MOST_SIGNS = 65_536
 
 
 class CommitListener:
-    """Wakes one thread at a time when something may have been committed since ``renew``."""
+    """Wakes one thread at a time when a commit may have happened since ``renew``."""
 
     patience = AT_LEAST
     is_lost = False
@@ -50,7 +50,7 @@ class CommitListener:
         self._closing = weakref.finalize(self, _close, (self._out, self._in))
 
     def renew(self) -> None:
-        """Forget earlier signs. What is read from now on is at least as new as they were."""
+        """Forget earlier signals. Reads from now on are at least as new as they were."""
         _drain(self._out)
 
     @property
@@ -78,7 +78,7 @@ class CommitListener:
 
 
 class ConnectionListener(CommitListener):
-    """Learns what the own connection commits, and looks for the rest."""
+    """Hears the commits of its own connection, and polls for those of others."""
 
     def __init__(self, *, patience: float = AT_LEAST) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ class FileListener(CommitListener):
 
 
 class Bell:
-    """Knows who waits for the commits of a connection."""
+    """The listeners of a connection's commits."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -136,7 +136,7 @@ class Bell:
         self.is_closed = False
 
     def listen(self) -> CommitListener:
-        """Somebody who waits for commits."""
+        """Open a listener."""
         made = self._made()
         with self._guard:
             self._listeners.add(made)
@@ -146,19 +146,19 @@ class Bell:
         raise NotImplementedError
 
     def wake(self) -> None:
-        """Wake those who wait on this connection."""
+        """Wake the listeners of this connection."""
         with self._guard:
             for one in self._listeners:
                 one.wake()
 
     def close(self) -> None:
-        """The connection is closed, which those who wait learn by looking."""
+        """Wake all listeners of a closed connection: their next look fails."""
         self.is_closed = True
         self.wake()
 
 
 class Doorbell(Bell):
-    """What a connection to SQLite rings when it has committed."""
+    """Signals the commits of a SQLite connection to other processes."""
 
     def __init__(self, log: str = "") -> None:
         """``log`` is the path of the write-ahead log; empty for a store in memory."""
@@ -173,7 +173,7 @@ class Doorbell(Bell):
         return ConnectionListener(patience=WITHOUT_SIGN if self._is_file else AT_LEAST)
 
     def ring(self) -> None:
-        """Wake those who wait, in other processes too."""
+        """Wake all listeners, in other processes too."""
         if not self._log:
             self.wake()
             return

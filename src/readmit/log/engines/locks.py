@@ -81,7 +81,7 @@ class Locks:
 
 
 class InProcess:
-    """For a store in memory."""
+    """Locks of a store in memory."""
 
     def take(self, name: str) -> str:
         return name

@@ -128,7 +128,7 @@ class Client(psycopg.Connection[tuple[Any, ...]]):
 
     @property
     def server_now(self) -> datetime | None:
-        """What the server's clock says now, if it was asked when the open transaction began."""
+        """The server's time now, if it was read when the open transaction began."""
         return None if self._said is None else self._said[0] + timedelta(seconds=time.monotonic() - self._said[1])
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **kwargs: Any) -> Any:
@@ -188,7 +188,7 @@ def _restored(text: str) -> str:
 
 
 def failure(error: psycopg.Error, address: Address) -> StoreError:
-    """What went wrong, and what to do about it."""
+    """The error for a failed statement or connection, with the remedy."""
     match error:
         case Unanswered():
             what = f"{error}, so nothing of this was written; see whether it is overloaded or stopped, then call again"

@@ -34,12 +34,12 @@ class Group:
         self._error: BaseException | None = None
 
     def fail(self, error: BaseException) -> None:
-        """Nothing of the transaction was written, as far as anybody knows."""
+        """Record the error that ended the transaction: none of its work is known to be durable."""
         self._error = error
         self.done.set()
 
     def check(self) -> None:
-        """Raise in the call of one writer what ended the transaction of all."""
+        """Raise the error of the shared transaction in the call of one writer."""
         error = self._error
         if isinstance(error, ReadmitError):
             raise type(error)(*error.args) from error
@@ -51,7 +51,7 @@ class Group:
 
 
 class SharedConnection(ABC):
-    """Whose turn it is on a connection, and whose finished work waits for the next commit."""
+    """The turns of threads on one connection, and finished work that waits for the next commit."""
 
     def __init__(self) -> None:
         # Held for a whole transaction: a connection is one actor, however many threads share it.

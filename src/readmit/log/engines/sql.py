@@ -1,4 +1,4 @@
-"""What the store needs of a database: statements, and transactions that nest.
+"""The port of database engines: statements, and transactions that nest.
 
 ``sqlite3.Connection`` runs statements as it is; PostgreSQL does behind ``readmit.log.engines.postgres``. Statements are
 constants with ``?`` for each value, in the SQL that both understand.
@@ -30,7 +30,7 @@ PAGE = 1_000
 
 
 class Rows(Protocol):
-    """What a statement found."""
+    """The rows of a statement."""
 
     @property
     def rowcount(self) -> int:
@@ -66,7 +66,7 @@ class Statements(Sql, Protocol):
 
 
 def blob(value: object) -> bytes:
-    """Bytes from a row. SQLite keeps whatever is written to a column, whatever its type."""
+    """Bytes from a row. A SQLite column may hold a value of any type."""
     try:
         return bytes(memoryview(value))  # type: ignore[arg-type]
     except TypeError:
@@ -133,7 +133,7 @@ class Connection(Protocol):
     store_id: str
     """The random id of the database's store."""
     changes: Changes
-    """What the open transaction adds to the log's tree."""
+    """Leaves and index changes of the open transaction."""
     locks: Locks
     """Named locks that other processes see too, held apart from transactions."""
     turn: int
@@ -148,7 +148,7 @@ class Connection(Protocol):
 
     @property
     def bell(self) -> Bell:
-        """Rings with every commit, for those who wait for one."""
+        """Rings with every commit."""
 
     @property
     def lock(self) -> AbstractContextManager[Any]:

@@ -28,7 +28,7 @@ _COARSE_NS = 50_000_000
 
 
 class OpenFiles:
-    """What a database's path and that of its write-ahead log named when it was opened."""
+    """A database and its write-ahead log as its path named them when it was opened."""
 
     def __init__(self, path: str) -> None:
         # A link that points elsewhere later is a replacement. SQLite puts the log beside the link's target.

@@ -1,4 +1,4 @@
-"""How much an event ends, and what was stated last about a slot or an obligation.
+"""Counts the statements that an event ends, and keeps the last statement about a slot or an obligation.
 
 An act counts for every item that it names, one's own included. An item counts for every statement of another
 writer that it replaces in its slot, or as the frontier of its obligation: updating what one wrote oneself is ordinary
@@ -35,7 +35,7 @@ _BODIES = "SELECT pos, body FROM event WHERE pos IN"
 
 
 class Holding(NamedTuple):
-    """What an item states something about: a slot or an obligation, on a task, for a use."""
+    """The subject of an item: a slot or an obligation, on a task, for a use."""
 
     about: str
     name: str
@@ -54,7 +54,7 @@ _NOTHING = Ending(0)
 
 
 class Endings:
-    """What the events of one workspace end."""
+    """Statements ended by the events of one workspace."""
 
     def __init__(self, sql: Sql, ws: int, commits: Commits) -> None:
         self._sql = sql
@@ -63,7 +63,7 @@ class Endings:
         self._totals = WriterTotals(commits)
 
     def of(self, kind: DeclaredKind, payload: object, about: tuple[str, ...]) -> Ending:
-        """What an event at the end of the log ends."""
+        """Statements that an event at the end of the log ends."""
         match payload:
             case Item() as item:
                 return self._of_item(item)
@@ -74,7 +74,7 @@ class Endings:
         return Ending(max(1, len(about))) if kind.invalidates else _NOTHING
 
     def file(self, epoch: int, draft: Draft, learnt: str, ending: Ending) -> None:
-        """Keep what an event ended, and that it was stated last."""
+        """Store the statements that an event ended, and the event as the last statement."""
         if ending.takes is not None:
             self._stated.state(*ending.takes, (epoch, bytes.fromhex(draft.digest)))
         if ending.ends:
@@ -90,7 +90,7 @@ class Endings:
         return Ending(sum(_replaces(item, other) for other in held), None if repeats else place)
 
     def _held(self, place: Holding) -> list[Item]:
-        """What was stated last about the same thing, on the same task or on every task."""
+        """The last statements about the same subject, on the same task or on every task."""
         about, name, task, _ = place
         every = self._stated.on(about, name, ANY)
         stated = [*every.last.values()]

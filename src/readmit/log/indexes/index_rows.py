@@ -1,6 +1,6 @@
 """The indexes over the log, written in the transaction that appends an event.
 
-They answer who can see it, what it is about, which evidence it has, and where the workspace's own milestones are.
+They hold each event's audiences, subjects and evidence, and the positions of the workspace's milestones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from readmit.records.error_types import TamperedError
 from readmit.records.evidence import Evidence
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.same_statement import kin_of
-from readmit.trust.commit_record import event_data, said
+from readmit.trust.commit_record import event_data, said_at
 from readmit.trust.merkle import leaf_hash
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def binds_others(item: Item) -> bool:
 
 
 def audience_key(kind: str, row: Row) -> str:
-    """The key of what one audience can see."""
+    """State-map key of an audience's list of events."""
     return key_of("audience", kind, *row)
 
 
@@ -104,7 +104,7 @@ def carried_key(evidence: str) -> str:
 
 
 def carried_leaf(event_id: str) -> bytes:
-    """What its running digest covers of an item."""
+    """Content of an item in a running digest."""
     return sha256(b"\0" + event_id.encode()).digest()
 
 
@@ -114,17 +114,17 @@ def worked_key(by: str) -> str:
 
 
 def worked_value(epoch: int) -> bytes:
-    """Its value."""
+    """State-map value: the epoch, big-endian."""
     return epoch.to_bytes(8, "big")
 
 
 def reach_key(task: str, slot: str) -> str:
-    """The key of who learns what is said about a slot."""
+    """State-map key of a slot's audience."""
     return key_of("slot", task, slot, "reach")
 
 
 def reach_digest(rows: Iterable[Row]) -> bytes:
-    """Its value."""
+    """State-map value of a slot's audience: the digest of its rows."""
     return bytes.fromhex(digest(sorted(rows)))
 
 
@@ -160,7 +160,7 @@ class Indexes:
                     self._commits.check_event(pos - base, leaf_hash(data))
                     if stored != digest:
                         raise TamperedError(f"evidence {digest!r} is filed under another's epoch: an index was altered")
-                    found[digest] = (pos - base, by, said(at, learnt, given))
+                    found[digest] = (pos - base, by, said_at(at, learnt, given))
         return found
 
     def add(self, epoch: int, draft: Draft, learnt: str, leaf: bytes, bound: Mapping[str, Bound]) -> None:

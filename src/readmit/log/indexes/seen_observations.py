@@ -34,7 +34,7 @@ _FILED_AS = "SELECT id FROM event WHERE pos = (SELECT ? + epoch FROM filed WHERE
 
 
 def observed_key(row: Row, epoch: int) -> str:
-    """State-map key of what one audience can observe in the block of an epoch."""
+    """State-map key of an audience's observations in the block of an epoch."""
     return key_of("audience", OBSERVATION, *row, f"{epoch >> BITS:08x}")
 
 

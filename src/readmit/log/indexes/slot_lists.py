@@ -29,10 +29,10 @@ class _Proven(msgspec.Struct):
     """The running digest of every slot of the task, by its key in the map."""
     slots: AbstractSet[str] = frozenset()
     epochs: AbstractSet[int] = frozenset()
-    """Their items."""
+    """Epochs of the slots' items."""
 
     def changed(self, values: dict[str, bytes]) -> AbstractSet[str]:
-        """The slots whose digests are others now."""
+        """The slots whose digests have changed."""
         if not self.slots or values == self.values:
             return frozenset()
         found = values.keys() ^ self.values.keys()

@@ -1,4 +1,4 @@
-"""What a name means, and what was stated last about a slot or an obligation: values of the signed map alone.
+"""The meanings of a name, and the last statement about a slot or an obligation: values of the signed map alone.
 
 One value holds the meanings of a name and the last statements about it on every task. Statements on a single task are a
 value of their own, and the names of these tasks are numbered, so that no value grows with the number of tasks.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from readmit.log.tree.commits import Commits
 
 TERM, FRONTIER = "term", "frontier"
-"""What a statement is about: a name, which may be a slot or a dependency, or the obligation of a frontier."""
+"""Subjects of a statement: a name, which may be a slot or a dependency, or the obligation of a frontier."""
 SLOT, DEPENDENCY = 1, 2
 """The meanings of a name, as bits."""
 
@@ -73,7 +73,7 @@ class LastStatements:
         return (self._commits.value(_task_key(about, name, number)).decode() for number in range(1, many + 1))
 
     def state(self, about: str, name: str, task: str, readers: str, statement: tuple[int, bytes]) -> None:
-        """Keep what is stated last."""
+        """Store the last statement about a subject."""
         stated = self.on(about, name, task)
         if task and not stated.last:
             every = self.on(about, name, ANY)

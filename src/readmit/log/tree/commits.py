@@ -1,4 +1,4 @@
-"""One signed checkpoint per commit: over events, audit rows, and what every index answers.
+"""One signed head per commit: over events, audit rows, and the content of every index.
 
 Each commit adds its record to the workspace's RFC 6962 tree and signs the new head. Whatever is read afterwards is
 compared with the newest head, so an event or an index row that was altered, hidden, added or reordered is noticed by
@@ -107,7 +107,7 @@ def _head_of(commit: Commit, before: TreeFrontier, body: bytes) -> _Head:
 
 
 class Commits:
-    """The commits of one workspace, and what their newest head commits to."""
+    """The commits of one workspace, and the state under their newest head."""
 
     def __init__(self, connection: Connection, ws: int) -> None:
         self._connection = connection

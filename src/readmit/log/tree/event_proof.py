@@ -1,4 +1,4 @@
-"""What a proof of one event is made of, read from the store and checked against the newest head."""
+"""The parts of a proof of one event, read from the store and checked against the newest head."""
 
 from __future__ import annotations
 

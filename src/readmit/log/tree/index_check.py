@@ -53,7 +53,7 @@ _MOST_NAMED = 3
 _chunk = msgspec.msgpack.Decoder(list[tuple[str, bytes]]).decode
 _parts = msgspec.json.Decoder(list[str]).decode
 MAP_ALONE = tuple(f'["{use}",' for use in (LEDGER, TERM, FRONTIER, *BESIDE, *BESIDE.values()))
-"""How keys begin whose values are in the map and in no table."""
+"""Prefixes of keys whose values are in the map and in no table."""
 # Items are found through what is about them, and observations through their digest, not through their names.
 UNMAPPED_NAMES = (f"{EventKind.RECORD.prefix}:", f"{EventKind.OBSERVE.prefix}:")
 
@@ -251,7 +251,7 @@ def differences(signed: Iterable[Entry], stored: Iterable[Entry]) -> Iterator[tu
 
 
 def _about(key: str) -> tuple[str, str]:
-    """The table that a key is about, and what in it."""
+    """The table of a key, and the entry in it."""
     if not key.endswith("]"):
         return key.split('"')[1], f"{key[:64]}…"
     use, *rest = _parts(key)

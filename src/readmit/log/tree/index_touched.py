@@ -36,7 +36,7 @@ _MAPPED = {"about": "about", "audience": "audience", "kin": "kin", "milestone": 
 
 
 class _Rows:
-    """Passes reads on, and keeps what would be written."""
+    """Passes reads on, and collects writes."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
@@ -71,7 +71,7 @@ _NO_ROWS = _NoRows()
 
 
 class _Values:
-    """The signed values, which nothing changes."""
+    """The signed values, read only."""
 
     def __init__(self, commits: Commits) -> None:
         self.value = commits.value
@@ -106,7 +106,7 @@ class TouchedCheck:
         self._indexes = Indexes(self._rows, ws, self._values, item)  # type: ignore[arg-type]
 
     def event(self, event: Event, draft: Draft, leaf: bytes) -> None:
-        """Take note of what one event adds."""
+        """Collect the rows that one event adds."""
         try:
             self._indexes.add(event.epoch, draft, event.learnt.isoformat(), leaf, {})
         except TamperedError as error:

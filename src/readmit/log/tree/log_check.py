@@ -17,7 +17,7 @@ from readmit.log.audit_trail import AuditRow
 from readmit.log.engines.sqlite_schema import MASK, SHIFT
 from readmit.records.acts.event import EventKind
 from readmit.text.english import counted
-from readmit.trust.commit_record import Commit, encoded, row_leaf, said
+from readmit.trust.commit_record import Commit, encoded, row_leaf, said_at
 from readmit.trust.merkle import (
     HASH_BYTES,
     TreeBuilder,
@@ -234,7 +234,7 @@ class LogCheck:
         rows = self._sql.execute(_BOUND, (self._base, self._ws, after, until)).fetchall()
         for item, evidence, by, at, given, learnt in rows:
             # Evidence that is gone gives a bound that no leaf was made with.
-            one = (evidence, by, "" if at is None else said(at, learnt, given))
+            one = (evidence, by, "" if at is None else said_at(at, learnt, given))
             if item in found:
                 found[item].append(one)
             else:

@@ -1,4 +1,4 @@
-"""What an open transaction adds to the log's tree, collected until it commits and undone with its levels."""
+"""The changes of an open transaction to the log's tree, collected until it commits and undone with its levels."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Changes:
         return Mark(len(self._journal), len(self.leaves), len(self.rows), len(self.keys))
 
     def undo(self, mark: Mark) -> None:
-        """Forget what came after a mark."""
+        """Drop the changes after a mark."""
         while len(self._journal) > mark.values:
             key, before = self._journal.pop()
             if before is None:

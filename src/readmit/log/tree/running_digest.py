@@ -1,4 +1,4 @@
-"""Running digests: what the signed map holds for a list of events, and the check of a list against it."""
+"""Running digests: the signed map's value for a list of events, and the check of a list against it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_digest(value: bytes, leaves: Iterable[bytes], *, what: str) -> None:
 
 
 def check_value(signed: bytes, read: bytes, *, what: str) -> None:
-    """Refuse a running digest over what was read that is not the signed one."""
+    """Refuse a running digest of the read rows that differs from the signed one."""
     if read != signed:
         raise _tampered(what)
 

@@ -59,7 +59,7 @@ def is_short_form(key: str) -> bool:
 
 
 class Root(NamedTuple):
-    """What commits to a map: the level of its topmost chunk, and that chunk's hash."""
+    """The commitment to a map: the level of its topmost chunk, and that chunk's hash."""
 
     level: int
     hash: bytes
@@ -131,7 +131,7 @@ class StateMap:
         return Root(level, pieces[0][1])
 
     def _apply(self, level: int, chunk: Entry, changed: list[Entry], rows: list[Row]) -> list[Entry]:
-        """Change one chunk and what is below it. Returns the chunks that it becomes: their first keys and hashes."""
+        """Change one chunk and the chunks below it. Returns the resulting chunks: their first keys and hashes."""
         (entries,) = self._load(level, [chunk])
         if level:
             starts = [start for start, _ in entries]

@@ -1,6 +1,6 @@
 """An independent answer to a disputed question (ManBench style).
 
-The model answers the question by itself and never sees what the disputing parties said. A dispute is settled only if
+The model answers the question by itself and never sees the parties' statements. A dispute is settled only if
 the model gives exactly one party's answer with enough confidence; otherwise it stays open.
 """
 
@@ -15,7 +15,7 @@ from readmit.models.fence import MAX_CHARS, visible_text
 from readmit.models.protocols import Failure
 from readmit.models.stages.checks import AROUND, line, share, too_long
 from readmit.models.stages.prompt_files import Section, request
-from readmit.models.structured import answer
+from readmit.models.structured import ask_typed
 from readmit.records.canonical import digest
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Opinion(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model answers by itself."""
+    """A model's independent answer to a question, with its confidence."""
 
     answer: str | None
     """``None``: the question cannot be answered, or the answer is not among the choices."""
@@ -79,14 +79,14 @@ def opine(
     ]
     fits = [size <= max_chars for size in sizes]
     asks = [_ask(one, workspace, max_tokens, max_chars) for one, fit in zip(questions, fits, strict=True) if fit]
-    said = iter(answer(model, asks, Said))
+    said = iter(ask_typed(model, asks, Said))
     return [
         _checked(one, next(said), model.name) if fit else too_long("answer", "the question", size, max_chars)
         for one, fit, size in zip(questions, fits, sizes, strict=True)
     ]
 
 
-def settled(
+def position_of(
     opinion: Opinion | Failure,
     positions: Mapping[str, str],
     threshold: Decimal = THRESHOLD,

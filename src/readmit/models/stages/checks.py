@@ -20,7 +20,7 @@ _SLOT_CHARS = 128
 
 
 def grounded(quote: str, text: str) -> str:
-    r"""The quote in the text's own characters, or nothing.
+    r"""The quote in the text's own characters; empty if the text does not contain it.
 
     Models see hidden characters as ``\u{…}``, straighten quotation marks and dashes, and put quotation marks around
     what they copy. The result is taken from the text itself, so that it passes the rule of ``records.verdicts``.
@@ -48,19 +48,19 @@ def line(text: str, limit: int = NOTE_CHARS) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
-def lines(texts: list[str], most: int, limit: int = 300) -> tuple[str, ...]:
+def distinct_lines(texts: list[str], most: int, limit: int = 300) -> tuple[str, ...]:
     """The first ``most`` different lines."""
     return tuple(dict.fromkeys(filter(None, (line(text, limit) for text in texts))))[:most]
 
 
 def slug(name: str) -> str:
-    """A model's name as a slot key or dependency id; empty if nothing usable is left."""
+    """A model's name for a slot or dependency as an id; empty if no usable character is left."""
     parts = (_NOT_SLOT.sub("_", part).strip("_") for part in name.strip().lower().split("."))
     return ".".join(filter(None, parts))[:_SLOT_CHARS].rstrip("._")
 
 
 def too_long(stage: str, what: str, chars: int, limit: int) -> Failure:
-    """The failure for a text that is not asked about because it cannot be shown whole."""
+    """The failure for a text that does not fit whole into a request."""
     message = f"{what} has {chars} characters and at most {limit} are shown; split it, or raise max_chars"
     return Failure(fault=Fault.TOO_LONG, message=message, usage=Usage(stage=stage))
 

@@ -1,4 +1,4 @@
-"""From raw evidence to items: what each observation states, changes or withdraws.
+"""Extracts items from raw evidence: the statements, changes and withdrawals in each observation.
 
 Every item has a verbatim quote, and the code binds it to its turn. Items without such a quote are dropped and counted,
 and so are quotes of an assistant, a question, a greeting or thanks. An extracted item is a proposal like any other: it
@@ -17,10 +17,10 @@ import msgspec
 
 from readmit.models.fence import MAX_CHARS, mark_for, visible_text
 from readmit.models.protocols import Failure
-from readmit.models.stages.checks import grounded, line, lines, share, slug
+from readmit.models.stages.checks import distinct_lines, grounded, line, share, slug
 from readmit.models.stages.pieces import pieces
 from readmit.models.stages.prompt_files import Section, request
-from readmit.models.structured import answer
+from readmit.models.structured import ask_typed
 from readmit.records.error_types import ModelError
 from readmit.text.carried import ASSISTANT, says_nothing
 
@@ -87,21 +87,21 @@ class Drop(StrEnum):
     TURN_UNCLEAR = "turn_unclear"
     """Several turns hold its quote, and it names none of them."""
     LOW_CONFIDENCE = "low_confidence"
-    """Its confidence is below the minimum."""
+    """The confidence is below the minimum."""
     NO_SLOT = "no_slot"
-    """Nothing of its slot key is usable."""
+    """The slot key has no usable character."""
     NO_STATEMENT = "no_statement"
-    """It states nothing."""
+    """The statement is empty."""
     REPEATED = "repeated"
     """An earlier item of the observation states the same."""
     ASSISTANT = "assistant"
-    """Only turns of excluded speakers contain its quote: an assistant's words are not what people stated."""
+    """Only turns of excluded speakers contain the quote, such as an assistant's."""
     SAYS_NOTHING = "says_nothing"
-    """Its quote is only in questions, greetings or thanks."""
+    """The quote occurs only in questions, greetings or thanks."""
     HELD_BACK = "held_back"
-    """Nothing of its sentences can be recorded: they are too long for a quote."""
+    """The quoted sentences are too long to be recorded."""
     NO_OBSERVATION = "no_observation"
-    """It names an observation that was not shown."""
+    """The claim names an observation that was not in the request."""
     OVER_LIMIT = "over_limit"
     """The observation already has as many items as allowed."""
 
@@ -132,7 +132,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Claims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model proposes for one request."""
+    """The model's answer to one extraction request."""
 
     # A model that proposes more does not stop.
     items: Annotated[list[Claim], msgspec.Meta(max_length=96)]
@@ -147,7 +147,7 @@ class _Part(msgspec.Struct, frozen=True):
     chars: int
 
 
-def extract(
+def extract_claims(
     model: Model,
     observations: Sequence[ExtractFrom],
     *,
@@ -173,7 +173,7 @@ def extract(
     asks = [_ask(observations, call, workspace, max_tokens, max_chars) for call in calls]
     said: dict[int, list[list[Claim] | Failure]] = {at: [] for at in range(len(observations))}
     strays: dict[int, int] = {}
-    for call, one in zip(calls, answer(model, asks, Claims), strict=True):
+    for call, one in zip(calls, ask_typed(model, asks, Claims), strict=True):
         for number, part in enumerate(call, start=1):
             own = one if isinstance(one, Failure) else [claim for claim in one.items if claim.observation == number]
             said[part.observation].append(own)
@@ -298,7 +298,7 @@ def _checked(
         quote=quotes[turn],
         turn=turn,
         confidence=confidence,
-        premises=lines(claim.premises, MAX_PREMISES),
+        premises=distinct_lines(claim.premises, MAX_PREMISES),
     )
 
 

@@ -16,7 +16,7 @@ from readmit.models.fence import MAX_CHARS, visible_text
 from readmit.models.protocols import Failure
 from readmit.models.stages.checks import grounded
 from readmit.models.stages.prompt_files import Section, request
-from readmit.models.structured import answer
+from readmit.models.structured import ask_typed
 from readmit.records.error_types import ModelError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class LinkDrop(StrEnum):
     QUOTE_NOT_FOUND = "quote_not_found"
     """The statement does not contain its quote."""
     NOT_SHOWN = "not_shown"
-    """It names a need or a statement that was not shown."""
+    """The link names a need or a statement that was not in the request."""
     REPEATED = "repeated"
     """The same statement was linked to the same need before."""
 
@@ -86,7 +86,7 @@ class Linking(msgspec.Struct, frozen=True):
         return Counter(self.dropped)
 
 
-class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LinkClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One link as the model proposes it."""
 
     need: int
@@ -94,14 +94,14 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     quote: str
 
 
-class Claims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model proposes for one request."""
+class LinkClaims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The model's answer to one linking request."""
 
-    links: Annotated[list[Claim], msgspec.Meta(max_length=MOST_NEEDS * MOST_STATEMENTS)]
+    links: Annotated[list[LinkClaim], msgspec.Meta(max_length=MOST_NEEDS * MOST_STATEMENTS)]
 
 
 def packed(looks: Sequence[NeedLook], *, max_chars: int = MAX_CHARS) -> Iterator[LinkQuestion]:
-    """As few requests as the limits allow, without texts that do not fit beside their need."""
+    """Pack needs and statements into as few requests as fit. A statement too long for a request is left out."""
     needs: dict[str, str] = {}
     shown: dict[str, Candidate] = {}
     for look in looks:
@@ -125,7 +125,7 @@ def packed(looks: Sequence[NeedLook], *, max_chars: int = MAX_CHARS) -> Iterator
         yield LinkQuestion(tuple(needs.items()), tuple(shown.values()))
 
 
-def link(
+def ask_links(
     model: Model,
     questions: Sequence[LinkQuestion],
     *,
@@ -135,7 +135,7 @@ def link(
 ) -> list[Linking | Failure]:
     """The links of each request, in order."""
     asks = [_ask(one, workspace, max_tokens, max_chars) for one in questions]
-    said = answer(model, asks, Claims)
+    said = ask_typed(model, asks, LinkClaims)
     return [
         one if isinstance(one, Failure) else _checked(question, one.links)
         for question, one in zip(questions, said, strict=True)
@@ -180,7 +180,7 @@ def _numbered(texts: Iterable[str]) -> str:
     return "\n".join(f"{number}: {_flat(text)}" for number, text in enumerate(texts, start=1))
 
 
-def _checked(question: LinkQuestion, claims: Sequence[Claim]) -> Linking:
+def _checked(question: LinkQuestion, claims: Sequence[LinkClaim]) -> Linking:
     needs = dict(enumerate((name for name, _ in question.needs), start=1))
     shown = dict(enumerate(question.candidates, start=1))
     links: dict[tuple[str, str], Tie] = {}

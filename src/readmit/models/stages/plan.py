@@ -1,4 +1,4 @@
-"""From a task or question to what the returning role must be able to do, and what to look for.
+"""Plans a task or question: the obligations of the returning role, and search queries for their evidence.
 
 The planner reads only the task and no record, so that no text in the workspace can make it require less. Callers who
 have structured obligations do not need it.
@@ -12,9 +12,9 @@ import msgspec
 
 from readmit.models.fence import MAX_CHARS, visible_text
 from readmit.models.protocols import Failure, Fault, Usage
-from readmit.models.stages.checks import line, lines, slug, too_long
+from readmit.models.stages.checks import distinct_lines, line, slug, too_long
 from readmit.models.stages.prompt_files import Section, request
-from readmit.models.structured import answer
+from readmit.models.structured import ask_typed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,14 +35,14 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dependency(msgspec.Struct, frozen=True, kw_only=True):
-    """Something an obligation needs evidence for."""
+    """A need of an obligation, to be met by evidence."""
 
     id: str
     text: str
     critical: bool
 
 
-class Duty(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedDuty(msgspec.Struct, frozen=True, kw_only=True):
     """One planned obligation: ``R_o`` are its dependencies, ``K_o`` the critical ones."""
 
     id: str
@@ -59,9 +59,9 @@ class Duty(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What one task takes."""
+    """The obligations and search queries of one task."""
 
-    duties: tuple[Duty, ...]
+    duties: tuple[PlannedDuty, ...]
     queries: tuple[str, ...]
     """Three to eight texts to search with."""
 
@@ -82,13 +82,13 @@ class Proposed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Plans(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model proposes for one task."""
+    """The model's answer about one task."""
 
     obligations: Annotated[list[Proposed], msgspec.Meta(min_length=1, max_length=8)]
     queries: Annotated[list[str], msgspec.Meta(min_length=MIN_QUERIES, max_length=MAX_QUERIES)]
 
 
-def plan(
+def plan_tasks(
     model: Model,
     tasks: Sequence[Task],
     *,
@@ -103,7 +103,7 @@ def plan(
         for task, size in zip(tasks, sizes, strict=True)
         if size <= max_chars
     ]
-    said = iter(answer(model, asks, Plans))
+    said = iter(ask_typed(model, asks, Plans))
     return [
         too_long("plan", "the task", size, max_chars) if size > max_chars else _checked(next(said)) for size in sizes
     ]
@@ -117,11 +117,11 @@ def _ask(task: Task, workspace: str, max_tokens: int, max_chars: int) -> Ask:
 def _checked(said: Plans | Failure) -> Plan | Failure:
     if isinstance(said, Failure):
         return said
-    queries = lines(said.queries, MAX_QUERIES)
+    queries = distinct_lines(said.queries, MAX_QUERIES)
     if len(queries) < MIN_QUERIES:
         return _refused(f"the plan has {len(queries)} different queries; at least {MIN_QUERIES} are required")
     known: dict[str, Dependency] = {}
-    duties: list[Duty] = []
+    duties: list[PlannedDuty] = []
     for number, proposed in enumerate(said.obligations, start=1):
         own: dict[str, Dependency] = {}
         for need in proposed.needs:
@@ -135,7 +135,7 @@ def _checked(said: Plans | Failure) -> Plan | Failure:
         text = line(proposed.obligation)
         if not text:
             return _refused("an obligation of the plan says nothing")
-        duties.append(Duty(id=f"o{number}", text=text, dependencies=tuple(own.values())))
+        duties.append(PlannedDuty(id=f"o{number}", text=text, dependencies=tuple(own.values())))
     agreed = [
         msgspec.structs.replace(duty, dependencies=tuple(known[name] for name in duty.required)) for duty in duties
     ]

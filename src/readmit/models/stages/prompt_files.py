@@ -30,7 +30,7 @@ class PromptWording(msgspec.Struct, frozen=True):
     """One version of one prompt."""
 
     name: str
-    """As ``verify@2``."""
+    """Stage and version, as ``verify@2``."""
     system: str
     request: str
 
@@ -39,7 +39,7 @@ class Section(msgspec.Struct, frozen=True):
     """One record text of a request, and when it was observed."""
 
     label: str
-    """What the prompt calls it. Never record text."""
+    """The name of the text in the prompt. Never record text."""
     text: str
     at: datetime | None = None
 

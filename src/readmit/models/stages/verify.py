@@ -18,7 +18,7 @@ from readmit.models.fence import MAX_CHARS, visible_text
 from readmit.models.protocols import Failure, Fault, Usage
 from readmit.models.stages.checks import grounded, line, share
 from readmit.models.stages.prompt_files import Section, request
-from readmit.models.structured import answer
+from readmit.models.structured import ask_typed
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest, digest_of
 from readmit.records.error_types import ModelError
@@ -41,7 +41,7 @@ CALL_CHARS = 60_000
 
 
 class PairCase(msgspec.Struct, frozen=True, kw_only=True):
-    """A pair with everything needed to judge it."""
+    """A pair with the texts, moments and use that a judgment needs."""
 
     pair: Pair
     item_text: str
@@ -79,7 +79,7 @@ class Verifier:
 
     model: Model
     second: Model | None = None
-    """Also asked about critical items; disagreement is *unsure*."""
+    """A second verifier for critical items; disagreement is *unsure*."""
     swap: bool = False
     """Ask about critical items again with the later text first; disagreement is *unsure*."""
     batch_size: int = 1
@@ -87,7 +87,7 @@ class Verifier:
     suspect_at: Decimal = Policy().suspect_at
     """From this score on, a judgment without both quotes is *unsure*."""
     max_chars: int = MAX_CHARS
-    """A pair with a longer text is not asked about and is *unsure*: part of a text is not enough for a judgment."""
+    """A pair with a longer text is *unsure* without a request: part of a text is not enough for a judgment."""
     max_tokens: int = MAX_TOKENS
     """Of the answer about one statement."""
     workspace: str = ""
@@ -99,7 +99,7 @@ class Verifier:
             raise ModelError(f"second: {self.second.name} is the first model as well; name another one")
 
     def verify(self, cases: Sequence[PairCase]) -> list[Verdict | Failure]:
-        """One verdict or failure per case, in order. A failure settles nothing and may be asked again."""
+        """One verdict or failure per case, in order. A failure leaves the pair open and may be repeated."""
         long = {at: why for at, case in enumerate(cases) if (why := _too_long(case, self.max_chars))}
         shown = [at for at in range(len(cases)) if at not in long]
         vital = [[at] for at in shown if cases[at].critical]
@@ -109,10 +109,10 @@ class Verifier:
         said: dict[int, list[Judgment | Failure]] = {at: [] for at in shown}
         asks = [self._ask([cases[at] for at in group], swapped=False) for group in straight]
         asks += [self._ask([cases[at] for at in group], swapped=True) for group in swapped]
-        _hand_out(answer(self.model, asks, Judgments), [*straight, *swapped], said)
+        _hand_out(ask_typed(self.model, asks, Judgments), [*straight, *swapped], said)
         if self.second is not None:
             asks = [self._ask([cases[at] for at in group], swapped=False) for group in vital]
-            _hand_out(answer(self.second, asks, Judgments), vital, said)
+            _hand_out(ask_typed(self.second, asks, Judgments), vital, said)
         return [
             self._unsure(case, long[at]) if at in long else self._joined(case, said[at])
             for at, case in enumerate(cases)
@@ -152,7 +152,7 @@ class Verifier:
         for one in said:
             if isinstance(one, Failure):
                 return one
-            verdict = checked(case, one, suspect_at=self.suspect_at)
+            verdict = verdict_of(case, one, suspect_at=self.suspect_at)
             verdicts.append(
                 msgspec.structs.replace(verdict, model=self._model_name(case), prompt=self._prompt_name(case))
             )
@@ -173,7 +173,7 @@ class Verifier:
         )
 
 
-def checked(case: PairCase, said: Judgment, *, suspect_at: Decimal) -> Verdict:
+def verdict_of(case: PairCase, said: Judgment, *, suspect_at: Decimal) -> Verdict:
     """A judgment as a verdict. One against the statement is *unsure* without both quotes."""
     stale = share(said.stale)
     item_quote = grounded(said.item_quote, case.item_text) or grounded(said.item_quote, case.item_source)

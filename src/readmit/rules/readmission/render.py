@@ -20,7 +20,7 @@ from readmit.rules.readmission.render_retractions import (
 )
 from readmit.rules.readmission.view import contents
 from readmit.text.english import counted
-from readmit.text.escapes import QUOTE_CHARS, block, inline, json_text, moment, short
+from readmit.text.escapes import QUOTE_CHARS, block, inline_code, iso_moment, json_text, shorten_quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,11 +93,11 @@ def markdown(
                 *(_source(one) for one in view.sources if one.item == item.id),
                 *_NEWS[news[item.id]],
             )
-            lines += ["", f"### {inline(item.id)}", "", *facets, "", *block(item.text)]
+            lines += ["", f"### {inline_code(item.id)}", "", *facets, "", *block(item.text)]
     if remembered:
         lines += ["", f"## {EXPERIENCES}"]
     for one in remembered:
-        lines += ["", f"### {inline(one.id)}", "", f"- From: {inline(one.bound_to)}", "", *block(one.text)]
+        lines += ["", f"### {inline_code(one.id)}", "", f"- From: {inline_code(one.bound_to)}", "", *block(one.text)]
     return "\n".join(lines) + "\n"
 
 
@@ -165,7 +165,7 @@ def _looked(view: ReturnView) -> str:
     if looked is None:
         words = "no examination is on record"
     else:
-        words = f"looked for by {inline(looked.verifier)} up to epoch {looked.until}"
+        words = f"looked for by {inline_code(looked.verifier)} up to epoch {looked.until}"
         if looked.unexamined:
             words += f", not in {counted(looked.unexamined, 'newer observation')}"
     return f"{words}; suspected and not settled: {view.open_pairs}" if view.open_pairs else words
@@ -187,11 +187,11 @@ def _examination(view: ReturnView) -> dict[str, Any]:
 
 def _fresh(view: ReturnView, item: Item) -> dict[str, Any]:
     own = [one for one in view.sources if one.item == item.id]
-    return {"source": {"seen": moment(own[0].seen), "finding": str(own[0].finding)}} if own else {}
+    return {"source": {"seen": iso_moment(own[0].seen), "finding": str(own[0].finding)}} if own else {}
 
 
 def _source(one: ViewSource) -> str:
-    return f"- Source last seen {moment(one.seen)}: {one.finding}"
+    return f"- Source last seen {iso_moment(one.seen)}: {one.finding}"
 
 
 def _new(view: ReturnView, item: Item) -> dict[str, str]:
@@ -201,22 +201,22 @@ def _new(view: ReturnView, item: Item) -> dict[str, str]:
 
 def _facets(item: Item) -> Iterator[str]:
     """An item's fields besides its text."""
-    yield f"- By: {inline(item.by)}"
+    yield f"- By: {inline_code(item.by)}"
     if item.drafted is not None:
-        words = f", quote: {inline(short(item.drafted.quote))}" if item.drafted.quote else ""
-        yield f"- Drafted by {inline(item.drafted.model)}{words}"
+        words = f", quote: {inline_code(shorten_quote(item.drafted.quote))}" if item.drafted.quote else ""
+        yield f"- Drafted by {inline_code(item.drafted.model)}{words}"
     if item.slot is not None:
-        yield f"- About: {inline(item.slot)}"
+        yield f"- About: {inline_code(item.slot)}"
     if item.purposes:
         yield f"- Only for: {_ids(item.purposes)}"
     if item.valid.end is not None:
-        yield f"- Valid until: {moment(item.valid.end)}"
+        yield f"- Valid until: {iso_moment(item.valid.end)}"
     if isinstance(item, Obligation):
         yield f"- Requires: {_ids(item.required)}"
         if item.critical:
             yield f"- Critical: {_ids(item.critical)}"
     if isinstance(item, Frontier):
-        yield f"- Of: {inline(item.obligation)}"
+        yield f"- Of: {inline_code(item.obligation)}"
     if item.supports:
         yield f"- Supports: {_ids(item.supports)}"
 
@@ -224,13 +224,13 @@ def _facets(item: Item) -> Iterator[str]:
 def _item(item: Item) -> dict[str, Any]:
     shown: dict[str, Any] = {"id": item.id, "kind": item.kind.value, "text": item.text, "by": item.by}
     if item.drafted is not None:
-        shown["drafted"] = {"model": item.drafted.model, "quote": short(item.drafted.quote)}
+        shown["drafted"] = {"model": item.drafted.model, "quote": shorten_quote(item.drafted.quote)}
     if item.slot is not None:
         shown["slot"] = item.slot
     if item.purposes:
         shown |= _listed("purposes", item.purposes)
     if item.valid.end is not None:
-        shown["valid_until"] = moment(item.valid.end)
+        shown["valid_until"] = iso_moment(item.valid.end)
     if isinstance(item, Obligation):
         shown |= _listed("required", item.required) | _listed("critical", item.critical)
     if isinstance(item, Frontier):
@@ -242,7 +242,7 @@ def _item(item: Item) -> dict[str, Any]:
 
 def _ids(ids: Sequence[str]) -> str:
     shown, more = _cut(ids)
-    listed = ", ".join(map(inline, shown)) or "nothing"
+    listed = ", ".join(map(inline_code, shown)) or "nothing"
     return f"{listed} and {more} more" if more else listed
 
 

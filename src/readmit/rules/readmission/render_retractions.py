@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from readmit.records.decisions import ReturnView
 from readmit.records.retractions import Retractions
 from readmit.rules.readmission.view import withdrawn
-from readmit.text.escapes import inline, json_text, moment, short
+from readmit.text.escapes import inline_code, iso_moment, json_text, shorten_quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,15 +47,15 @@ def retractions_json(view: RetractionView, retracted: Sequence[Item] = ()) -> st
 def bound_lines(view: ReturnView | RetractionView, title: str) -> Iterator[str]:
     """The head of a rendering: what it is, for whom, and at which epoch."""
     who = view.identity
-    yield f"# {title} {inline(view.return_id)}"
+    yield f"# {title} {inline_code(view.return_id)}"
     yield ""
     yield NOTICE
     yield ""
-    yield f"- For: {inline(who.principal)} as {inline(who.role)}, workspace {inline(who.workspace)}"
-    yield f"- Task: {inline(who.task)}"
+    yield f"- For: {inline_code(who.principal)} as {inline_code(who.role)}, workspace {inline_code(who.workspace)}"
+    yield f"- Task: {inline_code(who.task)}"
     if isinstance(view, ReturnView) and view.purpose is not None:
-        yield f"- Purpose: {inline(view.purpose)}"
-    yield f"- State at epoch {view.epoch}, issued {moment(view.issued)}, expires {moment(view.expires)}"
+        yield f"- Purpose: {inline_code(view.purpose)}"
+    yield f"- State at epoch {view.epoch}, issued {iso_moment(view.issued)}, expires {iso_moment(view.expires)}"
 
 
 def binding(view: ReturnView | RetractionView) -> dict[str, Any]:
@@ -67,8 +67,8 @@ def binding(view: ReturnView | RetractionView) -> dict[str, Any]:
         "role": view.identity.role,
         "task": view.identity.task,
         "epoch": view.epoch,
-        "issued": moment(view.issued),
-        "expires": moment(view.expires),
+        "issued": iso_moment(view.issued),
+        "expires": iso_moment(view.expires),
     }
 
 
@@ -105,23 +105,23 @@ def _counts(retractions: Retractions) -> Iterator[str]:
 
 
 def _retraction(one: Retraction) -> str:
-    about = f", about {inline(one.slot)}" if one.slot is not None else ""
-    since = f" since {moment(one.since)}" if one.since is not None else ""
+    about = f", about {inline_code(one.slot)}" if one.slot is not None else ""
+    since = f" since {iso_moment(one.since)}" if one.since is not None else ""
     place = f" (epoch {one.epoch})" if one.epoch is not None else ""
-    by = f" by {inline(one.cause)}" if one.cause is not None else ""
-    return f"{one.kind.replace('_', ' ')} {inline(one.id)}{about}: {one.state.replace('_', ' ')}{since}{place}{by}"
+    by = f" by {inline_code(one.cause)}" if one.cause is not None else ""
+    return f"{one.kind.replace('_', ' ')} {inline_code(one.id)}{about}: {one.state.replace('_', ' ')}{since}{place}{by}"
 
 
 def _said(heading: str, text: str | None) -> str:
-    return "" if text is None else f". {heading}: {inline(text)}"
+    return "" if text is None else f". {heading}: {inline_code(text)}"
 
 
 def _instead(one: Retraction, shown: Mapping[str, str]) -> str:
     if one.instead is None:
         return ""
     if not one.with_text:
-        return f"; instead: {inline(one.instead)}"
-    return f"; instead: {inline(short(shown[one.instead]))} ({inline(one.instead)})"
+        return f"; instead: {inline_code(one.instead)}"
+    return f"; instead: {inline_code(shorten_quote(shown[one.instead]))} ({inline_code(one.instead)})"
 
 
 def retractions_shape(retractions: Retractions, items: Sequence[Item]) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def retractions_shape(retractions: Retractions, items: Sequence[Item]) -> dict[s
     texts = {item.id: item.text for item in withdrawn(retractions, items)}
 
     def shown(one: Retraction, key: str) -> dict[str, Any]:
-        facts = {"slot": one.slot, "epoch": one.epoch, "since": None if one.since is None else moment(one.since)}
+        facts = {"slot": one.slot, "epoch": one.epoch, "since": None if one.since is None else iso_moment(one.since)}
         facts |= {"cause": one.cause, "instead": one.instead, key: texts.get(one.id)}
         known = {name: value for name, value in facts.items() if value is not None}
         return {"id": one.id, "kind": one.kind.value, "state": one.state.value, **known}

@@ -1,4 +1,4 @@
-"""Asks a witness to cosign a head. A head that does not extend what the witness saw is a rollback or a fork."""
+"""Asks a witness to cosign a head. A head that does not extend the witness's last one is a rollback or a fork."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from readmit.records.error_types import AuditError, SealError, WitnessError
-from readmit.trust.notes import COSIGNATURE, LONGEST_NOTE, text_of, verify
+from readmit.trust.notes import COSIGNATURE, LONGEST_NOTE, note_text, verify_note
 from readmit.trust.tlog import LogCheckpoint, size_of
 from readmit.trust.witness.protocol import PATH, SIZE_TYPE, WitnessAnswer, WitnessRequest
 
@@ -42,10 +42,10 @@ def witnessed(
     one does not extend.
     """
     trusted = tuple(keys)
-    head = LogCheckpoint.from_text(text_of(note))
+    head = LogCheckpoint.from_text(note_text(note))
     old = 0
     for _ in range(_ATTEMPTS):
-        answer = cosign(url, note, old, prove(old), deadline=deadline)
+        answer = request_cosignature(url, note, old, prove(old), deadline=deadline)
         if answer.status is HTTPStatus.OK:
             return _with(note, answer.body, trusted, url)
         if answer.status is HTTPStatus.UNPROCESSABLE_ENTITY:
@@ -64,7 +64,9 @@ def witnessed(
     raise WitnessError(f"{url} saw a new head {_ATTEMPTS} times while this one was sent; try again")
 
 
-def cosign(url: str, note: bytes, old: int, proof: Sequence[bytes], *, deadline: float = DEADLINE) -> WitnessAnswer:
+def request_cosignature(
+    url: str, note: bytes, old: int, proof: Sequence[bytes], *, deadline: float = DEADLINE
+) -> WitnessAnswer:
     """One request to a witness, and its answer. Takes no longer than ``deadline`` seconds."""
     parts = urlsplit(url)
     try:
@@ -113,13 +115,13 @@ def _read(response: http.client.HTTPResponse) -> WitnessAnswer:
 
 def _with(note: bytes, lines: bytes, trusted: tuple[NoteKey, ...], url: str) -> bytes:
     """The note with the lines that count."""
-    whole, text = note, f"{text_of(note)}\n".encode()
+    whole, text = note, f"{note_text(note)}\n".encode()
     try:
         for line in lines.splitlines(keepends=True):
-            _, found = verify(text + line, trusted)
+            _, found = verify_note(text + line, trusted)
             if not trusted or any(one.key.kind == COSIGNATURE for one in found):
                 whole += line
-        text_of(whole)
+        note_text(whole)
     except SealError as error:
         raise WitnessError(f"{url} gave a cosignature that cannot be used: {error}") from None
     if whole == note:

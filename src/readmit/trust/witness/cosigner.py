@@ -1,4 +1,4 @@
-"""Decides whether a checkpoint is cosigned, and remembers what was, durably before the answer is given.
+"""Decides whether a log checkpoint is cosigned, and stores the cosigned one durably before it answers.
 
 The newest cosigned checkpoint of each log is in a SQLite file, so that several processes may share it. The check and
 the write are one transaction: no two requests can both extend the same state.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from readmit.records.error_types import SealError, WitnessError
 from readmit.trust.merkle import EMPTY, verify_consistency
-from readmit.trust.notes import COSIGNATURE, NoteKey, cosign, open_note, text_of
+from readmit.trust.notes import COSIGNATURE, NoteKey, cosign_note, note_text, open_note
 from readmit.trust.private_keys import FILE_MODE, FileRing
 from readmit.trust.tlog import LogCheckpoint
 from readmit.trust.witness.protocol import SIZE_TYPE, WitnessAnswer, WitnessRequest
@@ -47,7 +47,7 @@ class Witness:
         """The answer to one request."""
         try:
             request = WitnessRequest.from_bytes(body)
-            head = LogCheckpoint.from_text(text_of(request.note))
+            head = LogCheckpoint.from_text(note_text(request.note))
         except SealError as error:
             return _refused(HTTPStatus.BAD_REQUEST, str(error))
         known = [key for key in self._logs if key.name == head.origin]
@@ -62,7 +62,7 @@ class Witness:
         return self._extend(request, head) or self._cosigned(request.note)
 
     def _extend(self, request: WitnessRequest, head: LogCheckpoint) -> WitnessAnswer | None:
-        """Remember a checkpoint that extends what was seen; else say why it is refused."""
+        """Store a log checkpoint that extends the last one; else return the refusal."""
         with closing(_connect(self._state)) as connection, connection:
             connection.execute("BEGIN IMMEDIATE")
             row = connection.execute("SELECT size, root FROM seen WHERE origin = ?", (head.origin,)).fetchone()
@@ -80,7 +80,7 @@ class Witness:
         return None
 
     def _cosigned(self, note: bytes) -> WitnessAnswer:
-        return WitnessAnswer(HTTPStatus.OK, cosign(note, self.key.name, self._signer, self._clock()))
+        return WitnessAnswer(HTTPStatus.OK, cosign_note(note, self.key.name, self._signer, self._clock()))
 
 
 def open_witness(state: Path, logs: Iterable[NoteKey], clock: Callable[[], int], name: str | None = None) -> Witness:

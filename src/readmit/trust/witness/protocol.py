@@ -21,7 +21,7 @@ LONGEST_REQUEST = LONGEST_NOTE + 45 * (MOST_HASHES + 1)
 
 
 class WitnessRequest(msgspec.Struct, frozen=True):
-    """What a log sends. ``old`` is the size that the witness saw last."""
+    """A log's request for a cosignature. ``old`` is the last size that the witness cosigned."""
 
     old: int
     proof: tuple[bytes, ...]
@@ -55,7 +55,7 @@ class WitnessRequest(msgspec.Struct, frozen=True):
 
 
 class WitnessAnswer(msgspec.Struct, frozen=True):
-    """What a witness answers."""
+    """A witness's answer: an HTTP status and a body."""
 
     status: HTTPStatus
     body: bytes

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.records.verdicts import Pair
+from readmit import Pair
 from readmit.rules.invalidate.propose import (
     Center,
     DeclaredPremises,

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from readmit.inference.signals import implications, sentences, whole_texts
-from readmit.models.embedders import CachedEmbedder, VectorsInMemory
-from readmit.records.verdicts import Pair
-from readmit.rules.invalidate.propose import (
+from readmit import Pair
+from readmit.inference import Signal
+from readmit.lab import (
+    CachedEmbedder,
     Limits,
     Scored,
-    Signal,
+    VectorsInMemory,
+    near_implications,
+    near_sentences,
+    near_texts,
     open_pairs,
     propose,
     windows,
@@ -29,8 +32,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.models.protocols import Embedder
-    from readmit.rules.invalidate.propose import Openings, Scorer
+    from readmit.lab import Openings, Scorer
+    from readmit.models import Embedder
     from readmit_bench.evaluation.development import Filler, StalePair
 
     Matrix = NDArray[np.float32]
@@ -114,12 +117,12 @@ def scorers_for(history: PairHistory, openings: Openings, vectors: Vectorizer, c
         texts = {**old, **new}
         found.append(PlainCosine(vectors.rows({name: windows(text) for name, text in texts.items()})))
     if chosen in ("embedding", "model_free", "combined"):
-        found.append(whole_texts(vectors, old, new))
+        found.append(near_texts(vectors, old, new))
     if chosen in ("passage", "model_free", "combined"):
-        found.append(sentences(vectors, old, new))
+        found.append(near_sentences(vectors, old, new))
     if chosen in ("implied_facts", "combined"):
         premises = {name: one.premises for name, one in items.items()}
-        found.append(implications(vectors, premises, {name: one.facts for name, one in later.items()}))
+        found.append(near_implications(vectors, premises, {name: one.facts for name, one in later.items()}))
     return found
 
 

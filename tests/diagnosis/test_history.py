@@ -1,0 +1,91 @@
+"""Looking back: explain and replay any past return."""
+
+from __future__ import annotations
+
+import pytest
+
+from readmit import Reason, State
+from readmit.diagnosis import history
+from readmit.errors import TamperedError, UnknownError
+from tests.scene import HOUR, Scene
+
+
+def past() -> Scene:
+    scene = Scene()
+    scene.covered()
+    scene.fact("p")
+    scene.fact("c", depends_on=["p"])
+    scene.fact("@bob/theirs", principals=["cy"])
+    scene.depart()
+    scene.team.revoke("p", by="bob", reason="they called")
+    scene.come_back(id="r")
+    return scene
+
+
+def test_every_candidate_is_explained_in_words() -> None:
+    scene = past()
+    team = scene.team
+    assert "Supplies a dependency" in str(team.returned("r").explain("h"))
+    revoked = str(team.returned("r").explain("p"))
+    assert "withdrew it" in revoked
+    assert "written by bob" in revoked
+    assert "because they called" in revoked
+    premise = team.returned("r").explain("c")
+    assert premise.disposition.state is State.PREMISE_CHANGED
+    assert "Chain: c ← p." in str(premise)
+
+
+def test_what_the_agent_could_not_see_is_explained_as_that() -> None:
+    found = past().team.returned("r").explain("@bob/theirs")
+    assert not found.candidate
+    assert found.disposition.reasons == (Reason.PRINCIPAL_OUT_OF_SCOPE,)
+
+
+def test_what_came_later_or_never_was_has_no_explanation() -> None:
+    scene = past()
+    scene.fact("later")
+    for item in ("later", "never"):
+        with pytest.raises(UnknownError):
+            scene.team.returned("r").explain(item)
+    with pytest.raises(UnknownError):
+        scene.team.returned("never").explain("h")
+
+
+def test_an_explanation_does_not_change_with_what_happens_later() -> None:
+    scene = past()
+    before = str(scene.team.returned("r").explain("h"))
+    scene.team.revoke("h", by="bob")
+    scene.wait(HOUR)
+    assert str(scene.team.returned("r").explain("h")) == before
+    assert scene.team.returned("r").replay().matches
+
+
+def test_a_replay_names_what_differs() -> None:
+    scene = past()
+    scene.sql("UPDATE audit SET body = CAST(replace(body, 'they called', 'who knows') AS BLOB)")
+    assert scene.team.returned("r").replay().differences == ("disposition of p",)
+    assert not scene.team.returned("r").replay().matches
+
+
+def test_a_replay_notices_an_altered_past() -> None:
+    scene = past()
+    scene.sql("DELETE FROM audience WHERE epoch = (SELECT epoch FROM name WHERE id = 'item:c')")
+    with pytest.raises(TamperedError, match="what 'ann' can see"):
+        scene.team.returned("r").replay()
+
+
+def test_a_replay_of_a_decision_made_under_other_rules_says_so_and_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = past()
+    monkeypatch.setattr(history, "RULES", 2)
+    found = scene.team.returned("r").replay()
+    assert found.refused == "it was decided under version 1 of the rules, and this release has version 2"
+    assert not found.matches
+    assert not found.differences
+    assert "Supplies a dependency" in str(scene.team.returned("r").explain("h")), "the record of it can still be read"
+
+
+def test_dispositions_and_decision_are_kept_as_they_were() -> None:
+    scene = past()
+    assert scene.outcome is not None
+    assert scene.team.returned("r").dispositions == scene.outcome.dispositions
+    assert scene.team.returned("r").decision == scene.outcome.decision
