@@ -86,7 +86,7 @@ def test_the_command_prints_a_table_and_json() -> None:
 
 
 def test_a_store_that_cannot_be_opened_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("readmit.backends.store_lines.find_spec", lambda _: None)
+    monkeypatch.setattr("readmit.plugins.find_spec", lambda _: None)
     scenario = str(ROOT / "examples" / "travel.json")
     result = CliRunner().invoke(main, ["backends", "compare", scenario, "--backend", "mem0", "--embedder", "lexical"])
     assert result.exit_code != 0
