@@ -23,10 +23,11 @@ from readmit.rules.cover.budget import Room
 from readmit.rules.cover.coverage import supported
 from readmit.rules.cover.exact import exact
 from readmit.rules.cover.greedy import greedy
-from readmit.types import Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from readmit.types import Item
 
 T = TypeVar("T")
 

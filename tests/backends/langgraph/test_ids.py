@@ -15,7 +15,7 @@ from langgraph.store.memory import InMemoryStore
 
 from readmit.backends.id_escape import escape_id, unescaped
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, TeamStore, sources
-from readmit.backends.langgraph.places import LONGEST_ID, GraphPlace, record_id
+from readmit.backends.langgraph.graph_places import LONGEST_ID, GraphPlace, record_id
 from readmit.records.error_types import UnknownError
 from readmit.workspace.memory_handle import Memory
 from tests.backends.langgraph.trip import Trip

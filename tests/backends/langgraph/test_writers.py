@@ -18,7 +18,7 @@ from langgraph.store.memory import InMemoryStore
 
 from readmit.backends.bank_lock import lock_name
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, TeamStore, sources
-from readmit.backends.langgraph.places import GraphPlace, record_id
+from readmit.backends.langgraph.graph_places import GraphPlace, record_id
 from readmit.records.error_types import NotAllowedError, QuarantineError
 from readmit.workspace.memory_handle import Memory
 from tests.backends.langgraph.trip import Trip

@@ -23,7 +23,7 @@ from readmit.backends import handle as handles
 from readmit.backends.admission import unaltered
 from readmit.backends.bank_lock import async_bank_lock, bank_lock, lock_name
 from readmit.backends.bound_writes import BoundBackend, bindings, conservative, union
-from readmit.backends.langgraph.places import GraphPlace, record_id
+from readmit.backends.langgraph.graph_places import GraphPlace, record_id
 from readmit.backends.langgraph.records import LangGraphMemory, adrive, as_record, drive, merged
 from readmit.backends.langgraph.thread_presence import NEVER_LEFT, Attendance
 from readmit.log.ledger import TEAM

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from readmit.backends.id_escape import unescaped
-from readmit.backends.langgraph.places import GraphPlace, label, record_id, unlabel
+from readmit.backends.langgraph.graph_places import GraphPlace, label, record_id, unlabel
 from readmit.backends.port import Change, Hit, Stored
 from readmit.log.ledger import TEAM
 from readmit.log.memory_records import NewMemory
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from langgraph.store.base import IndexConfig
 
-    from readmit.backends.langgraph.places import Namespace
+    from readmit.backends.langgraph.graph_places import Namespace
     from readmit.backends.port import Material
     from readmit.log.memory_records import MemoryRecords, MemoryVersion
     from readmit.models.protocols import Embedder
