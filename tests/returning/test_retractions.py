@@ -17,8 +17,7 @@ from readmit.records.decisions import Envelope
 from readmit.records.error_types import ExposureError, QuarantineError, SealError
 from readmit.trust.statement import open_retractions, open_view
 from readmit.trust.trusted_keys import trusted
-from tests.rules.test_out_of_sight import SourcedScene
-from tests.scene import HOUR
+from tests.scene import HOUR, SourcedScene
 
 if TYPE_CHECKING:
     from collections.abc import Callable
