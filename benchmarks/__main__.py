@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.result import shared_folder
-from readmit.records.policy import Policy
+from readmit import Policy
 
 if TYPE_CHECKING:
     from benchmarks.result import Result

@@ -19,20 +19,16 @@ import numpy as np
 
 from benchmarks.result import Result, at_most, scratch
 from readmit import Policy, Workspace
-from readmit.backends.admission import text_digest
-from readmit.backends.bound_writes import Archived
-from readmit.backends.port import Stored
-from readmit.backends.scopedmem import ScopedMem
-from readmit.log.ledger import Binding, Entry
-from readmit.models.embedders import FunctionEmbedder
-from readmit.workspace.memory_handle import Memory
+from readmit.backends import ScopedMem
+from readmit.lab import Entry, desk_of, text_digest
+from readmit.memory import Archived, Binding, Memory, Stored
+from readmit.models import FunctionEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from readmit.backends.handle import ReturnedMemory
-    from readmit.backends.port import MemoryBackend
+    from readmit.memory import MemoryBackend, ReturnedMemory
 
 RECORDS, ITEMS, LIMIT, QUERIES, ROUNDS = 10_000, 1_000, 10, 12, 5
 DIMENSIONS = 384
@@ -52,14 +48,14 @@ def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
 
 def _openers() -> dict[str, Callable[[Workspace, Path], MemoryBackend]]:
     openers: dict[str, Callable[[Workspace, Path], MemoryBackend]] = {
-        "ScopedMem": lambda team, _: ScopedMem(team.log.memories, team.name)
+        "ScopedMem": lambda team, _: ScopedMem(desk_of(team).log.memories, team.name)
     }
     if find_spec("mem0") is not None:
-        from readmit.backends.adapters.mem0 import Mem0
+        from readmit.backends import Mem0
 
         openers["Mem0"] = lambda team, folder: Mem0.open(folder / "mem0", team.name, embedder=_embedder())
     if find_spec("agentic_memory") is not None:
-        from readmit.backends.adapters.amem import AMem
+        from readmit.backends import AMem
 
         openers["A-MEM"] = lambda team, folder: AMem.open(folder / "amem", team.name, embedder=_embedder())
     if find_spec("langgraph") is not None:
@@ -68,7 +64,7 @@ def _openers() -> dict[str, Callable[[Workspace, Path], MemoryBackend]]:
         from readmit.backends.langgraph import LangGraphMemory, index_with
 
         openers["LangGraph's InMemoryStore"] = lambda team, _: LangGraphMemory(
-            InMemoryStore(index=index_with(_embedder())), team.name, history=team.log.memories
+            InMemoryStore(index=index_with(_embedder())), team.name, history=desk_of(team).log.memories
         )
     return openers
 

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from readmit.records.items import Fact, Item, Obligation, Scope
-from readmit.records.policy import Policy
+from readmit import Item, Policy
+from readmit.lab import Obligation, Scope, report, sufficient
+from readmit.records.items import Fact
 from readmit.rules.cover.budget import Room
-from readmit.rules.cover.coverage import report, sufficient, supported
+from readmit.rules.cover.coverage import supported
 from readmit.rules.cover.exact import exact
 from readmit.rules.cover.greedy import greedy
 

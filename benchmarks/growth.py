@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from benchmarks.result import Result, at_least, at_most, best, peak_memory, scratch
 from benchmarks.team import DEPARTURE, POLICY, TASK, VISIBLE, grow, start
 from readmit import Workspace
+from readmit.lab import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +70,7 @@ def _measure(path: Path, written: int) -> dict[str, float]:
 
 
 def _size(team: Workspace) -> int:
-    sql = team.log.connection.sql  # type: ignore[attr-defined]
+    sql = desk_of(team).log.connection.sql
     (pages,), (each,) = (sql.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
     return int(pages) * int(each)
 

@@ -11,12 +11,12 @@ from decimal import Decimal
 from pathlib import Path
 
 from benchmarks.result import shared_folder
-from readmit.models.embedders import MiniLM
-from readmit.records.policy import Policy
+from readmit import Policy
+from readmit.models import MiniLM
 from readmit_bench.evaluation.pairs import PairReport, evaluate, three_answers
+from readmit_bench.evaluation.plain_tables import pairs_table, proposals_table
 from readmit_bench.evaluation.proposals import PAPER_PAIRS, Recall, measure_all
 from readmit_bench.evaluation.stored_judgments import stored_judgments
-from readmit_bench.evaluation.tables import pairs_table, proposals_table
 
 SEEDS = (0, 1, 2)
 

@@ -20,6 +20,7 @@ import msgspec
 from benchmarks.result import Result, at_most, best, peak_memory, scratch
 from benchmarks.team import DEPARTURE, EVENTS_SINCE, TASK, VISIBLE, build, fill
 from readmit import Workspace
+from readmit.lab import desk_of
 from readmit.log.engines.sqlite_schema import SHIFT
 from readmit.records.evidence import Evidence
 from readmit.records.items import AnyItem
@@ -78,7 +79,7 @@ def _measure(path: Path) -> dict[str, float]:
             if not last.admitted or len(last.dispositions) != VISIBLE:
                 raise SystemExit(f"not the case meant to be measured: {last.kind}, {len(last.dispositions)} candidates")
             timed("expose", last.expose)
-            timed("replay", lambda: team.replay(last.id))
+            timed("replay", lambda: team.returned(last.id).replay())
         return after_first, peak_memory()
 
     # Memory of the first round: later ones begin with what the interpreter has not given back.
@@ -91,11 +92,11 @@ def _load_modules() -> None:
     with scratch() as directory, Workspace.open(Path(directory, "small.db")) as team:
         agent = team.agent("A1", role="planner", task=TASK)
         agent.depart()
-        team.replay(agent.come_back().id)
+        team.returned(agent.come_back().id).replay()
 
 
 def _floor(team: Workspace) -> list[tuple[object, str]]:
-    sql = team.log.connection.sql  # type: ignore[attr-defined]
+    sql = desk_of(team).log.connection.sql
     read = []
     for kind, decoder in (("state", msgspec.json.Decoder(AnyItem)), ("observation", msgspec.json.Decoder(Evidence))):
         rows = sql.execute(

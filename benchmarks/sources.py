@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.result import Result, at_most, scratch
 from readmit import Policy, Workspace
+from readmit.sources import File
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,7 +99,7 @@ def _built(
                 note = folder / f"note{number}.txt"
                 note.write_text(f"{text}\n", encoding="utf-8")
             if lifetime is not None and number % every == 0:
-                seen = team.observe_file(note.name, by="A2", task=TASK, lifetime=lifetime)
+                seen = team.observe(probe=File(note.name, lifetime=lifetime), by="A2", task=TASK)
             else:
                 seen = team.observe(f"Observed: {text}", by="A2", task=TASK)
             supports = [f"d{number % DEPENDENCIES}"]

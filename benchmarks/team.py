@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from readmit import Policy, Workspace
+from readmit import Policy, Receipt, Workspace
+from readmit.events import EventKind
+from readmit.lab import Scope, desk_of, digest
 from readmit.records.acts.draft import draft
-from readmit.records.acts.event import EventKind
-from readmit.records.canonical import digest
 from readmit.records.evidence import Evidence
-from readmit.records.items import Fact, Receipt, Scope
+from readmit.records.items import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ def fill(path: Path | str, start: int, upto: int, step: Callable[[int], None]) -
 def grow(team: Workspace, start: int, upto: int, step: Callable[[int], None]) -> None:
     """The same, in a workspace that is open."""
     now = datetime.now(UTC)
-    log = team.log
+    log = desk_of(team).log
     scope = Scope(workspace=team.name, task="other")
     evidence = Evidence(text="The other task's own observation.", by="B1", at=now, scope=scope)
     receipt = Receipt(evidence=digest(evidence), binds=("item",))

@@ -29,32 +29,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.result import Result, at_most, shared_folder
-from readmit import Workspace
-from readmit.inference import Inference, Prepared, Settings
+from readmit import Pair, Policy, Workspace
+from readmit.inference import Inference, Prepared, Settings, Signal, Turn
 from readmit.inference.baseline import observation_text
-from readmit.models.embedders import MiniLM
-from readmit.models.protocols import Reply, Usage
-from readmit.models.stages.answer import Question, opine
-from readmit.models.stages.extract import ExtractFrom, Extraction, Turn, extract_claims
+from readmit.lab import ExtractFrom, PairCase, Verifier, decode, desk_of, digest, extract_claims, windows
+from readmit.models import Metered, MiniLM, Question, Reply, TokenLedger, Usage, opine
+from readmit.models.stages.extract import Extraction
 from readmit.models.stages.scan import Later, TargetLook, scan
-from readmit.models.stages.verify import PairCase, Verifier
-from readmit.models.usage import Metered, TokenLedger
-from readmit.records.canonical import decode, digest
-from readmit.records.policy import Policy
-from readmit.records.verdicts import Pair
-from readmit.rules.invalidate.propose import Signal, windows
-from readmit.workspace.workspace import desk_of
-from readmit_bench.datasets.stale import read_stale
+from readmit_bench.datasets.stale_cases import read_stale
 from readmit_bench.episode_runs import Roles, attempt, method_named
 from readmit_bench.evaluation.development import FillerFacts, read_lines, stale_pairs
 from readmit_bench.evaluation.histories import SESSIONS
-from readmit_bench.planning.standin import answer_to
+from readmit_bench.plans.standin import answer_to
 from readmit_bench.settings import Settings as BenchSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from readmit.models.protocols import Ask
+    from readmit.models import Ask
 
 PAIRS = 28
 """Pairs verified in a return: the paper's average, in both arms that verify."""

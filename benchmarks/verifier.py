@@ -8,15 +8,14 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from benchmarks.result import Result, at_most, best
-from readmit.models.protocols import Reply, Usage
-from readmit.models.stages.verify import PairCase, Verifier
-from readmit.records.canonical import digest
-from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit import Answer, Pair, Verdict
+from readmit.lab import PairCase, Verifier, digest
+from readmit.models import Reply, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from readmit.models.protocols import Ask
+    from readmit.models import Ask
 
 PAIRS = 200
 ITEM_QUOTE = "reviews every release on Thursday afternoon"

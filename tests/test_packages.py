@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
@@ -54,3 +55,10 @@ def test_both_distributions_have_the_same_version() -> None:
     core, bench = (tomllib.loads((folder / "pyproject.toml").read_text())["project"] for folder in (ROOT, BENCH))
     assert core["version"] == bench["version"]
     assert f"readmit[embed,models]=={core['version']}" in bench["dependencies"]
+
+
+def test_a_module_of_the_benchmarks_is_named_once_and_after_a_thing() -> None:
+    names = sorted(path.stem for path in BENCH.rglob("src/**/*.py") if path.stem != "__init__")
+    assert len(names) > 50
+    assert [name for name, following in pairwise(names) if name == following] == []
+    assert [name for name in names if name.endswith("ing")] == []

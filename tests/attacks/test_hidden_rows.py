@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Workspace
-from readmit.cli.references import resolve
+from readmit.cli.references import resolve_id
 from readmit.diagnosis.verification.audit_check import audit
 from readmit.log.engines.sqlite_schema import TABLES
 from readmit.memory import Memory
@@ -265,12 +265,12 @@ def test_the_beginning_of_an_id_does_not_lead_to_the_only_item_that_is_not_hidde
     for name in ("hotel-1", "hotel-2"):
         scene.fact(name)
     with pytest.raises(UnknownError, match="give more of it"):
-        resolve(scene.team, ("item",), "hotel", label="ITEM")
+        resolve_id(scene.team, ("item",), "hotel", label="ITEM")
     with hidden(scene, "name", "id = 'item:hotel-2'"), pytest.raises(TamperedError, match="ids of item events"):
-        resolve(scene.team, ("item",), "hotel", label="ITEM")
+        resolve_id(scene.team, ("item",), "hotel", label="ITEM")
     scene.depart(id="left-1")
     with hidden(scene, "name", "id = 'depart:left-1'"), pytest.raises(TamperedError, match="ids of depart events"):
-        resolve(scene.team, ("depart",), "left", label="DEPARTURE")
+        resolve_id(scene.team, ("depart",), "left", label="DEPARTURE")
 
 
 def test_evidence_that_leads_to_another_event_is_refused() -> None:

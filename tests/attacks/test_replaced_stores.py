@@ -189,8 +189,8 @@ def test_a_copy_that_went_on_by_mistake_is_given_up_on_demand(tmp_path: Path) ->
     with pytest.raises(TamperedError, match="was rolled back"):
         admitted(file)
     file.rename(tmp_path / "good.db")
-    run("restore", tmp_path / "good.db", "--db", file, status=1)
-    run("restore", tmp_path / "good.db", "--db", file, "--accept-loss")
+    run("admin", "restore", tmp_path / "good.db", "--db", file, status=1)
+    run("admin", "restore", tmp_path / "good.db", "--db", file, "--accept-loss")
     assert "The hotel is booked." in admitted(file)
 
 

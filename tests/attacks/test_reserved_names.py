@@ -16,7 +16,7 @@ from readmit.records.acts.event import EventKind, Revoke
 from readmit.records.error_types import NotAllowedError, RecordError, ScenarioError
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Answer, Verdict
-from readmit.scenario.document import read
+from readmit.scenario.document import read_scenario
 from readmit.scenario.play import played
 from readmit.workspace.async_workspace import AsyncWorkspace
 from readmit.workspace.workspace import Workspace, as_readmit
@@ -218,7 +218,7 @@ def test_a_scenario_refuses_them_too(name: str) -> None:
     steps = [{"do": "govern", "by": name, "policy": {}}]
     with (
         pytest.raises(ScenarioError, match=r"\$\.steps\[0\]: by: the name .* is reserved"),
-        played(read(json.dumps({"readmit": 1, "name": "a case", "steps": steps}).encode())),
+        played(read_scenario(json.dumps({"readmit": 1, "name": "a case", "steps": steps}).encode())),
     ):
         pass
 

@@ -11,12 +11,12 @@ from readmit.models.embedders import Lexical
 from readmit.models.protocols import Failure, Fault, Reply, Usage
 from readmit.records.error_types import BackendError, PendingAnswers
 from readmit_bench.checkpoints import checkpoint as checkpoint_of
-from readmit_bench.datasets.memora import read_memora
+from readmit_bench.datasets.memora_cases import read_memora
 from readmit_bench.methods import admitted
 from readmit_bench.methods.memory_stores import MemoryStoreMethod
 from readmit_bench.methods.store_histories import Stores, turns_of
 from readmit_bench.results import read_results
-from readmit_bench.running import RunOrder, run
+from readmit_bench.study_runs import RunOrder, run
 from tests.bench.data import SMOKE
 
 if TYPE_CHECKING:

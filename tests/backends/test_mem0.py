@@ -320,7 +320,7 @@ def test_mem0_imported_with_telemetry_on_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_package_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("readmit.backends.open_backend.find_spec", lambda _: None)
+    monkeypatch.setattr("readmit.plugins.find_spec", lambda _: None)
     with pytest.raises(BackendError, match=r"mem0 is not installed; run: pip install 'readmit\[mem0\]'"):
         Mem0.open(tmp_path, "w", embedder=Lexical())
 

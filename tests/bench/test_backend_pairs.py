@@ -8,13 +8,13 @@ import msgspec
 import pytest
 from tests.bench.reported import memora, plan
 
-from readmit_bench.reporting.backend_pairs import LABEL, NO_PAIR, draw_pairs, pair_tables, printed
-from readmit_bench.reporting.scoring import score_run
+from readmit_bench.reports.backend_pairs import LABEL, NO_PAIR, draw_pairs, pair_tables, printed
+from readmit_bench.reports.run_scores import score_run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from readmit_bench.reporting.tables import Table
+    from readmit_bench.reports.tables import Table
     from readmit_bench.results import Result, RunPlan
 
 pytest.importorskip("matplotlib", reason="figures need readmit-bench's dependencies")

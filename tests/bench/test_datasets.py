@@ -14,17 +14,26 @@ from tests.bench.data import SMOKE, shared
 
 from readmit.records.canonical import convert
 from readmit.records.error_types import RecordError
-from readmit_bench.datasets.manbench import CHALLENGER, DEPARTURE, is_eligible, quorum, read_manbench, with_answers
-from readmit_bench.datasets.memora import departure, evidence, read_memora
+from readmit_bench.datasets.manbench_cases import (
+    CHALLENGER,
+    DEPARTURE,
+    is_eligible,
+    quorum,
+    read_manbench,
+    with_answers,
+)
+from readmit_bench.datasets.memora_cases import departure, evidence, read_memora
 from readmit_bench.datasets.memora_files import RawSession, read_fillers
-from readmit_bench.datasets.stale import SESSIONS, SUBSTITUTE_NOTE, read_stale
+from readmit_bench.datasets.stale_cases import SESSIONS, SUBSTITUTE_NOTE, read_stale
 from readmit_bench.episodes import Session, Turn
 from readmit_bench.metrics import OLD_STALE, OLD_VALID
-from readmit_bench.settings import StaleSettings
+from readmit_bench.settings import PERIODS, MemoraSettings, StaleSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from readmit_bench.settings import Period
 
 KEEPER = "weekly/lighthouse_keeper"
 QUESTIONS = f"{KEEPER}/evaluation_questions_lighthouse_keeper.json"
@@ -57,6 +66,28 @@ def test_memora_runs_every_eligible_question_at_all_three_departures() -> None:
         for fraction, cut in ((0.25, 3), (0.5, 6), (0.75, 9))
     ]
     assert data.notes == ("Memora: 2 questions in 1 of 1 clusters (weekly).",)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "drawn", "said"),
+    [
+        (PERIODS, {"weekly", "monthly"}, "4 questions in 2 of 2 clusters (weekly, monthly)"),
+        (("monthly",), {"monthly"}, "2 questions in 1 of 1 clusters (monthly)"),
+        (("quarterly", "weekly"), {"weekly"}, "2 questions in 1 of 1 clusters (weekly)"),
+    ],
+)
+def test_memora_is_drawn_from_the_chosen_periods_and_says_which(
+    copy: Path, chosen: tuple[Period, ...], drawn: set[str], said: str
+) -> None:
+    shutil.copytree(copy / "memora" / "weekly", copy / "memora" / "monthly")
+    data = read_memora(copy / "memora", MemoraSettings(periods=chosen))
+    assert {case.labels.cluster.partition("/")[0] for case in data.cases} == drawn
+    assert data.notes == (f"Memora: {said}.",)
+
+
+def test_memora_without_the_chosen_period_is_refused() -> None:
+    with pytest.raises(RecordError, match="holds no monthly or quarterly folder"):
+        read_memora(SMOKE / "memora", MemoraSettings(periods=("monthly", "quarterly")))
 
 
 def test_memora_reads_an_archive_in_place(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.bench.test_retrieval import history
 from readmit.models.embedders import FunctionEmbedder, Lexical
 from readmit_bench.episodes import Row
 from readmit_bench.facts import Facts
-from readmit_bench.reading import facts
+from readmit_bench.plain_turns import facts
 from readmit_bench.retrieval import CLOCK, IndexedHistory, Ranker
 
 SEA, BREAD = ("boat", "harbor", "sailing", "yacht"), ("bread", "rye", "baking")

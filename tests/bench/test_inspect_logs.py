@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 from tests.models.stand_in import fails
 
 from readmit_bench.results import read_results
-from readmit_bench.running import RunOrder, run
+from readmit_bench.study_runs import RunOrder, run
 
 pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("filelock", reason="batch files need readmit[models]")

@@ -10,14 +10,14 @@ from tests.bench.data import SMOKE, shared
 from tests.bench.viewing import Views, ViewScores, make_views, score_manbench_views, score_views
 
 from readmit_bench.checkpoints import checkpoints
-from readmit_bench.datasets.manbench import ManBenchLabels, read_manbench
-from readmit_bench.datasets.memora import MemoraLabels, read_memora
-from readmit_bench.datasets.stale import read_stale
+from readmit_bench.datasets.manbench_cases import ManBenchLabels, read_manbench
+from readmit_bench.datasets.memora_cases import MemoraLabels, read_memora
+from readmit_bench.datasets.stale_cases import read_stale
 from readmit_bench.episodes import Dataset, View
 from readmit_bench.judge_free import ceiling, reach, score_view
 from readmit_bench.methods import MODEL_FREE, admitted
 from readmit_bench.metrics import ManBenchScores, harmonic_mean, percent, score_memora
-from readmit_bench.wording import fold, fold_typeset
+from readmit_bench.spellings import fold, fold_typeset
 
 
 def manbench_scores(data: Dataset[ManBenchLabels], method: str) -> ManBenchScores:

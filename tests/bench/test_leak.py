@@ -18,9 +18,9 @@ from tests.bench.data import SMOKE
 from readmit.records.canonical import canonical, convert
 from readmit.records.error_types import RecordError
 from readmit_bench.checkpoints import checkpoints
-from readmit_bench.datasets.manbench import read_manbench
-from readmit_bench.datasets.memora import read_memora
-from readmit_bench.datasets.stale import read_stale
+from readmit_bench.datasets.manbench_cases import read_manbench
+from readmit_bench.datasets.memora_cases import read_memora
+from readmit_bench.datasets.stale_cases import read_stale
 from readmit_bench.episodes import Case, Checkpoint, Dataset, Episode, Labels, View
 from readmit_bench.method_process import Asked, MethodProcess
 from readmit_bench.methods import MODEL_FREE, admitted
@@ -241,7 +241,7 @@ def test_a_type_checker_refuses_labels_for_a_method(tmp_path: Path) -> None:
     attempt = tmp_path / "attempt.py"
     attempt.write_text(
         "from pathlib import Path\n"
-        "from readmit_bench.datasets.stale import read_stale\n"
+        "from readmit_bench.datasets.stale_cases import read_stale\n"
         "from readmit_bench.methods import admitted\n"
         "from readmit_bench.methods.static import Static\n"
         "case = read_stale(Path('x')).cases[0]\n"

@@ -14,7 +14,7 @@ from tests.models.stand_in import hangs
 from readmit.cli.app import main
 from readmit.records.error_types import RecordError
 from readmit_bench.results import read_plan, read_results
-from readmit_bench.running import RunOrder, run, status
+from readmit_bench.study_runs import RunOrder, run, status
 
 pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("openai", reason="endpoints need readmit[models]")

@@ -17,8 +17,8 @@ import pytest
 from tests.bench.data import SMOKE
 
 from readmit_bench.results import read_results
-from readmit_bench.running import ProviderCalls, RunOrder, run
 from readmit_bench.studies import study_named
+from readmit_bench.study_runs import ProviderCalls, RunOrder, run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from readmit.models.protocols import Ask, Reply, Usage
 from readmit.models.stages.answer import Opinion, choice_named, position_of
 from readmit_bench.actor_answers import chosen
 from readmit_bench.checkpoints import checkpoint
-from readmit_bench.datasets.manbench import CHALLENGER, DEPARTURE, read_manbench
+from readmit_bench.datasets.manbench_cases import CHALLENGER, DEPARTURE, read_manbench
 from readmit_bench.episodes import Case, Dataset
 from readmit_bench.judge_free import score_candidates
 from readmit_bench.methods import admitted
@@ -28,7 +28,7 @@ from readmit_bench.metrics import OLD_STALE, OLD_VALID, average, score_manbench
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit_bench.datasets.manbench import ManBenchLabels
+    from readmit_bench.datasets.manbench_cases import ManBenchLabels
     from readmit_bench.methods import Method
     from readmit_bench.metrics import ManBenchScores
 

@@ -19,14 +19,14 @@ from readmit.models.embedders import Lexical
 from readmit.records.error_types import BackendError, ModelError, PendingAnswers
 from readmit_bench import studies
 from readmit_bench.checkpoints import checkpoint as checkpoint_of
-from readmit_bench.datasets.memora import read_memora
+from readmit_bench.datasets.memora_cases import read_memora
 from readmit_bench.methods import admitted
 from readmit_bench.methods.memory_stores import MemoryStoreMethod, union
 from readmit_bench.methods.store_histories import Stores, turns_of
 from readmit_bench.methods.stores import KEY, STORES, URL, check_stores, lacking, opened
 from readmit_bench.outages import Outage
 from readmit_bench.results import read_plan, read_results
-from readmit_bench.running import RunOrder, run
+from readmit_bench.study_runs import RunOrder, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -192,7 +192,7 @@ def test_an_answer_that_may_still_come_is_no_failure_whatever_the_store_makes_of
         Asking.model = options["model"]
         return opened(*args, **options)
 
-    monkeypatch.setattr("readmit.backends.scopedmem.ScopedMem", Asking)
+    monkeypatch.setattr("readmit.backends.ScopedMem", Asking)
     monkeypatch.setattr("readmit_bench.methods.store_histories.opened", open_asking)
     model = Late()
     with Stores() as stores:

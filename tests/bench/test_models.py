@@ -16,11 +16,11 @@ from readmit.cli.app import main
 from readmit.cli.status import Status
 from readmit.models.protocols import Ask, Failure, Reply, Usage
 from readmit_bench.checkpoints import checkpoint as checkpoint_of
-from readmit_bench.datasets.stale import read_stale
+from readmit_bench.datasets.stale_cases import read_stale
 from readmit_bench.methods import admitted
 from readmit_bench.methods.cupmem import CUPMem
 from readmit_bench.results import read_plan, read_results
-from readmit_bench.running import RunOrder, run, status
+from readmit_bench.study_runs import RunOrder, run, status
 
 pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("filelock", reason="batch files need readmit[models]")

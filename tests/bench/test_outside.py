@@ -12,8 +12,8 @@ import pytest
 from tests.plugins.packages import install, install_worked_example
 
 from readmit.records.error_types import RecordError
+from readmit_bench.entry_points import METHODS, with_installed
 from readmit_bench.methods.registry import OWN, MethodEntry
-from readmit_bench.registry import METHODS, with_installed
 
 if TYPE_CHECKING:
     from pathlib import Path

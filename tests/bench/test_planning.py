@@ -15,10 +15,10 @@ from readmit.models.protocols import Ask, Reply, Usage
 from readmit.models.stages.extract import ExtractFrom, Turn, extract_claims
 from readmit.models.usage import StageUsage
 from readmit.records.error_types import RecordError
-from readmit_bench.planning.prices import Price, read_prices
-from readmit_bench.planning.recorded_answers import Recorded
-from readmit_bench.planning.standin import answer_to
-from readmit_bench.running import RunOrder, plan_of, run
+from readmit_bench.plans.prices import Price, read_prices
+from readmit_bench.plans.recorded_answers import Recorded
+from readmit_bench.plans.standin import answer_to
+from readmit_bench.study_runs import RunOrder, plan_of, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from tests.models.stand_in import cuts, fails, hangs, resets, says, sends
 from readmit.cli.app import main
 from readmit.cli.status import Status
 from readmit_bench.results import read_results
-from readmit_bench.running import ProviderCalls, RunOrder, run
+from readmit_bench.study_runs import ProviderCalls, RunOrder, run
 
 pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("openai", reason="endpoints need readmit[models]")

@@ -8,7 +8,7 @@ from tests.bench.viewing import make_views, score_manbench_views
 
 from readmit.records.error_types import RecordError
 from readmit.records.reasons import Reason
-from readmit_bench.datasets.manbench import CHALLENGER, DEPARTURE, read_manbench
+from readmit_bench.datasets.manbench_cases import CHALLENGER, DEPARTURE, read_manbench
 from readmit_bench.episodes import Budget, Checkpoint, Row, View
 from readmit_bench.methods import MODEL_FREE, admitted
 from readmit_bench.methods.readmit_lexical import ReadmitLexical

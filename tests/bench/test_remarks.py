@@ -8,9 +8,9 @@ from tests.bench.reported import manbench, memora, plan, stale
 
 from readmit.models.usage import StageUsage
 from readmit_bench.episodes import View
-from readmit_bench.reporting.differences import difference_tables
-from readmit_bench.reporting.scoring import score_run
-from readmit_bench.reporting.tables import score_tables
+from readmit_bench.reports.differences import difference_tables
+from readmit_bench.reports.run_scores import score_run
+from readmit_bench.reports.tables import score_tables
 
 # As many eligible episodes as make the share of Old-Stale that the paper prints for Static with 4 agents: 44.26 %.
 COUNTS = {4: {"old-valid": 34, "old-stale": 27}, 8: {"old-valid": 1, "old-stale": 1}}

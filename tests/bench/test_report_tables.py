@@ -13,12 +13,12 @@ from readmit.models.usage import StageUsage
 from readmit_bench.episodes import Finding, View
 from readmit_bench.metrics import MemoraOutcome
 from readmit_bench.published import published
-from readmit_bench.reporting.costs import cost_tables
-from readmit_bench.reporting.differences import difference_tables
-from readmit_bench.reporting.scoring import CEILING, score_run
-from readmit_bench.reporting.tables import published_tables, score_tables
+from readmit_bench.reports.costs import cost_tables
+from readmit_bench.reports.differences import difference_tables
+from readmit_bench.reports.run_scores import CEILING, score_run
+from readmit_bench.reports.tables import published_tables, score_tables
 from readmit_bench.results import Result, RunPlan, read_plan, read_results
-from readmit_bench.running import RunOrder, run
+from readmit_bench.study_runs import RunOrder, run
 
 pytest.importorskip("numpy", reason="intervals need readmit-bench's dependencies")
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from readmit_bench.reporting.tables import Table
+    from readmit_bench.reports.tables import Table
 
 SUBSET = "tab:stale-subset-buckets"
 YES, NO, MIXED = (True, True, True), (False, False, False), (True, False, True)

@@ -17,14 +17,14 @@ from tests.bench.reported import manbench, plan, stale, written
 from readmit.models.usage import StageUsage
 from readmit.records.error_types import RecordError
 from readmit_bench.episodes import Finding, View
-from readmit_bench.reporting.canvas import LARGEST, SMALLEST, STEP, canvas, sizes
-from readmit_bench.reporting.escaping import in_markdown
-from readmit_bench.reporting.figures import _plane
-from readmit_bench.reporting.pages import CHANGED, GONE, write_report
-from readmit_bench.reporting.provenance import shown_model
-from readmit_bench.reporting.scoring import score_run
+from readmit_bench.reports.canvas import LARGEST, SMALLEST, STEP, canvas, sizes
+from readmit_bench.reports.figures import _plane
+from readmit_bench.reports.harmless_text import in_markdown
+from readmit_bench.reports.pages import CHANGED, GONE, write_report
+from readmit_bench.reports.provenance import shown_model
+from readmit_bench.reports.run_scores import score_run
 from readmit_bench.results import RESULTS, read_results
-from readmit_bench.running import RunOrder, run
+from readmit_bench.study_runs import RunOrder, run
 
 pytest.importorskip("jinja2", reason="reports need readmit-bench's dependencies")
 pytest.importorskip("matplotlib", reason="figures need readmit-bench's dependencies")

@@ -8,8 +8,8 @@ import pytest
 from tests.bench.data import SMOKE
 
 from readmit_bench.checkpoints import checkpoint, checkpoints
-from readmit_bench.datasets.memora import read_memora
-from readmit_bench.datasets.stale import read_stale
+from readmit_bench.datasets.memora_cases import read_memora
+from readmit_bench.datasets.stale_cases import read_stale
 from readmit_bench.episodes import Episode, Session, Turn
 from readmit_bench.retrieval import CLOCK, IndexedHistory
 from readmit_bench.settings import GEMINI, ManBenchSettings, MemoraSettings, Settings, StaleSettings

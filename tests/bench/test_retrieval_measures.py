@@ -11,12 +11,12 @@ from tests.bench.data import SMOKE
 
 from readmit.cli.app import main
 from readmit_bench.benchmarks.memora import Memora
-from readmit_bench.embedding import embedder_named
 from readmit_bench.results import read_plan
 from readmit_bench.retrieval_measures import ALL, CHECKPOINT, HANDED, Measured, measure, notes, table
-from readmit_bench.running import RunOrder, run
+from readmit_bench.run_embedder import embedder_named
 from readmit_bench.settings import Settings, overridden
 from readmit_bench.studies import planned_cases, study_named
+from readmit_bench.study_runs import RunOrder, run
 
 if TYPE_CHECKING:
     from pathlib import Path

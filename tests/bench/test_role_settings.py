@@ -13,10 +13,10 @@ from tests.bench.reported import plan
 from readmit.models.chat import Dialect, request_body
 from readmit.models.protocols import Ask, Reply, Usage
 from readmit.records.error_types import RecordError
-from readmit_bench.reporting.provenance import what_was_run
+from readmit_bench.reports.provenance import what_was_run
 from readmit_bench.results import ANSWERS, AnswerStore
-from readmit_bench.running import RunOrder, plan_of, run, status
 from readmit_bench.settings import RoleSettings, Settings, overridden
+from readmit_bench.study_runs import RunOrder, plan_of, run, status
 
 pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("filelock", reason="batch files need readmit[models]")

@@ -15,8 +15,8 @@ from readmit.models.embedders import Lexical
 from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
 from readmit.records.canonical import canonical
 from readmit_bench.checkpoints import work_state
-from readmit_bench.datasets.memora import read_memora
-from readmit_bench.datasets.stale import read_stale
+from readmit_bench.datasets.memora_cases import read_memora
+from readmit_bench.datasets.stale_cases import read_stale
 from readmit_bench.episode_runs import Roles, attempt, method_named
 from readmit_bench.episodes import Case, Checkpoint, Dataset, Episode, Session, Turn
 from readmit_bench.methods import MODEL_FREE, admitted

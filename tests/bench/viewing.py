@@ -14,9 +14,9 @@ from readmit_bench.metrics import average, score_manbench, score_memora
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from readmit_bench.datasets.manbench import ManBenchLabels
-    from readmit_bench.datasets.memora import MemoraLabels
-    from readmit_bench.datasets.stale import StaleLabels
+    from readmit_bench.datasets.manbench_cases import ManBenchLabels
+    from readmit_bench.datasets.memora_cases import MemoraLabels
+    from readmit_bench.datasets.stale_cases import StaleLabels
     from readmit_bench.episodes import Case, Checkpoint, Dataset, Episode, View
     from readmit_bench.methods import Method
     from readmit_bench.metrics import ManBenchOutcome, ManBenchScores, MemoraOutcome, MemoraScores

@@ -50,6 +50,11 @@ def said(*args: object, status: int = 0, input: str | bytes | None = None) -> An
     return json.loads(run(*args, "--json", status=status, input=input).stdout)
 
 
+def view_items(answer: Any) -> list[str]:
+    """The ids of the items of a decision's view, from its JSON."""
+    return [] if answer["view"] is None else [item["id"] for item in answer["view"]["items"]]
+
+
 def script(*args: object, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
     """Run the console script as a user would."""
     return subprocess.run(

@@ -44,7 +44,7 @@ def test_a_policy_a_list_of_steps_and_a_text(tmp_path: Path) -> None:
 
 def test_a_scenario(tmp_path: Path) -> None:
     scenario = {"readmit": 1, "name": "small", "workspace": "w", "steps": STEPS}
-    assert document.read((tmp_path / written(tmp_path / "s.json", scenario)).read_bytes()).name == "small"
+    assert document.read_scenario((tmp_path / written(tmp_path / "s.json", scenario)).read_bytes()).name == "small"
 
 
 def test_keys_and_a_signed_view(tmp_path: Path) -> None:

@@ -3,9 +3,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
-from tests.cli.run import run, said, script
+from readmit.records.decisions import Decision, Disposition
+from tests.cli.run import run, said, script, view_items
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -21,31 +23,38 @@ def demo() -> dict[str, Any]:
 def test_before_confirmation_the_return_is_blocked(demo: dict[str, Any]) -> None:
     before = demo["before"]
     reasons = {one["item"]: one["reasons"] for one in before["dispositions"]}
-    assert (before["decision"], before["coverage"], before["critical_coverage"]) == ("blocked", 0.5, 0.75)
-    assert before["missing"] == ["d_p"]
-    assert before["view_items"] == []
+    assert before["kind"] == "blocked"
+    assert shares(before) == ("1/2", "3/4")
+    assert before["report"]["missing"] == ["d_p"]
+    assert before["view"] is None
     assert (reasons["h0"], reasons["t0"]) == (["superseded"], ["superseded"])
     assert (reasons["p0"], reasons["p_proposed"]) == (["premise_changed"], ["unproven"])
-    assert before["experiences"] == {"readmitted": [], "withheld": ["x_c", "x_h0", "x_p0"]}
+    assert [one["experience"] for one in before["experiences"]] == ["x_c", "x_h0", "x_p0"]
 
 
 def test_after_confirmation_it_is_admitted(demo: dict[str, Any]) -> None:
     after = demo["after"]
-    assert (after["decision"], after["coverage"], after["critical_coverage"]) == ("admitted", 1, 1)
-    assert after["view_items"] == ["o_h", "f_h", "o_t", "f_t", "h1", "t1", "p1", "c"]
-    admitted = {one["item"] for one in after["dispositions"] if one["admitted"]}
-    assert admitted == set(after["view_items"])
-    assert after["experiences"] == {"readmitted": ["x_c"], "withheld": ["x_h0", "x_p0"]}
+    assert after["kind"] == "admitted"
+    assert shares(after) == ("2/2", "4/4")
+    assert view_items(after) == ["o_h", "f_h", "o_t", "f_t", "h1", "t1", "p1", "c"]
+    admitted = {one["item"] for one in after["dispositions"] if one["state"] == "admitted"}
+    assert admitted == set(view_items(after))
+    assert [one["id"] for one in after["view"]["experiences"]] == ["x_c"]
 
 
-def test_each_half_has_exactly_the_promised_fields(demo: dict[str, Any]) -> None:
-    fields = {"decision", "coverage", "critical_coverage", "missing", "view_items", "dispositions", "experiences"}
-    fields |= {"partial", "withheld", "duties", "absent", "examination", "sources"}
-    fields |= {"constraints", "retractions", "new", "confirmed"}
+def shares(half: dict[str, Any]) -> tuple[str, str]:
+    report = half["report"]
+    return f"{report['covered']}/{report['obligations']}", f"{report['critical_covered']}/{report['critical']}"
+
+
+def test_each_half_is_the_decision_with_its_candidates(demo: dict[str, Any]) -> None:
+    fields = {field.name for field in msgspec.structs.fields(Decision)} - {"return_id"} | {"return", "lacking"}
     assert list(demo) == ["before", "after"]
     for half in demo.values():
         assert set(half) == fields
-        assert all(set(one) == {"item", "admitted", "reasons"} for one in half["dispositions"])
+        assert all(
+            set(one) == {field.name for field in msgspec.structs.fields(Disposition)} for one in half["dispositions"]
+        )
 
 
 @pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}, {"COLUMNS": "40"}, {"PYTHONIOENCODING": "ascii"}], ids=str)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.run import WHO, run, said
+from tests.cli.run import WHO, run, said, view_items
 
 DUTIES: list[dict[str, Any]] = [
     {"do": "oblige", "id": "done", "text": "Book a table", "required": ["d_r"], "by": "A2", "task": "trip"},
@@ -33,24 +33,23 @@ def write(team: str, steps: list[dict[str, Any]]) -> None:
 
 def govern(team: str, **policy: Any) -> None:
     Path("policy.json").write_text(json.dumps(policy), encoding="utf-8")
-    run("init", "--policy", "policy.json", "--db", team)
+    run("admin", "govern", "policy.json", "--db", team)
 
 
 def test_every_duty_is_listed_with_what_became_of_it(team: str) -> None:
     write(team, DUTIES)
     returned = said("return", *WHO, "--db", team)
     expected = {
-        "o": ("owed", True, True),
-        "done": ("settled", False, False),
-        "late": ("overdue", True, True),
+        "o": ("owed", True),
+        "done": ("settled", False),
+        "late": ("overdue", True),
     }
-    states = {one["obligation"]: (one["state"], one["owed"], one["handed_over"]) for one in returned["duties"]}
+    states = {one["obligation"]: (one["state"], one["handed_over"]) for one in returned["duties"]}
     assert states == expected
-    for command in (("audit", "show"), ("explain",)):
-        assert said(*command, returned["return"], "--db", team)["duties"] == returned["duties"]
-        text = run(*command, returned["return"], "--db", team).stdout
-        assert "late  overdue  Its time has passed, and it is still owed. Handed over." in text
-        assert "It was settled." in text
+    assert said("audit", "show", returned["return"], "--db", team)["duties"] == returned["duties"]
+    text = run("audit", "show", returned["return"], "--db", team).stdout
+    assert "late  overdue  Its time has passed, and it is still owed. Handed over." in text
+    assert "It was settled." in text
     assert "It was settled." in run("return", *WHO, "--db", team).stdout
 
 
@@ -59,15 +58,14 @@ def test_an_obligation_is_explained_as_a_duty(team: str) -> None:
     name = said("return", *WHO, "--db", team, status=3)["return"]
     explained = said("explain", name, "o_t", "--db", team)
     assert explained["duty"] == {
-        "obligation": "o_t", "state": "owed", "owed": True, "handed_over": False, "lacks": ["d_p"],
-        "questions": [],
+        "obligation": "o_t", "state": "owed", "handed_over": False, "lacks": ["d_p"], "questions": [],
     }  # fmt: skip
     assert (
         "o_t: owed. It binds the returning agent.\no_t: It lacks d_p."
         in run("explain", name, "o_t", "--db", team).stdout
     )
     assert "done: settled. It was settled." in run("explain", name, "done", "--db", team).stdout
-    assert "duty" not in said("explain", name, "h0", "--db", team)
+    assert said("explain", name, "h0", "--db", team)["duty"] is None
 
 
 def test_missing_gives_the_operator_something_to_act_on(team: str) -> None:
@@ -80,12 +78,10 @@ def test_missing_gives_the_operator_something_to_act_on(team: str) -> None:
     assert former["why"][0].endswith("because the driver is ill.")
     call = 'workspace.record("…", by="A4", slot="pickup", supports=["d_p"], sources=[…], task="trip")'
     assert [one["call"] for one in lack["remedies"]] == [call]
-    for command in (("audit", "show"), ("explain",)):
-        assert said(*command, returned["return"], "--db", team)["lacking"] == returned["lacking"]
+    assert said("audit", "show", returned["return"], "--db", team)["lacking"] == returned["lacking"]
     for text in (
         run("return", *WHO, "--db", team, status=3).stdout,
         run("audit", "show", returned["return"], "--db", team).stdout,
-        run("explain", returned["return"], "--db", team).stdout,
     ):
         assert "Lacking d_p, critical: needed by o_t" in text
         assert "p-left-out “Pickup by a green car” is revoked" in text
@@ -131,15 +127,15 @@ def test_a_partial_view_says_so_everywhere(team: str) -> None:
     govern(team, on_incomplete="partial")
     write(team, TRANSFER)
     returned = said("return", *WHO, "--db", team)
-    assert (returned["decision"], returned["partial"], returned["withheld"]) == ("admitted", True, ["o_t"])
-    assert (returned["missing"], returned["view_items"]) == (["d_p"], ["o", "h0"])
+    assert (returned["kind"], returned["view"]["withheld"]) == ("admitted", ["o_t"])
+    assert (returned["report"]["missing"], view_items(returned)) == (["d_p"], ["o", "h0"])
     assert [one["name"] for one in returned["lacking"]] == ["d_p"]
     for agent in ((), ("--agent-facing",)):
         text = run("return", *WHO, "--db", team, *agent).stdout
         assert text.startswith("ADMITTED IN PART  coverage 0.5 (1 of 2 obligations)")
         assert "Withheld: o_t." in text
     shown = said("audit", "show", returned["return"], "--db", team)
-    assert (shown["partial"], shown["withheld"]) == (True, ["o_t"])
+    assert shown["view"]["withheld"] == ["o_t"]
     assert [one["partial"] for one in said("audit", "list", "--db", team)["returns"]] == [True] * 3
     assert "  partial" in run("audit", "list", "--db", team).stdout
 
@@ -158,13 +154,13 @@ def test_a_recovered_item_says_through_what(team: str) -> None:
     write(team, steps)
     returned = said("return", *WHO, "--db", team)
     explained = said("explain", returned["return"], "rests", "--db", team)
-    assert explained["admitted"]
-    [recovered] = explained["recovered"]
+    assert explained["disposition"]["state"] == "admitted"
+    [recovered] = explained["disposition"]["recovered"]
     assert (recovered["reason"], recovered["ref"], recovered["root"]) == ("premise_restored", "again", "premise")
     text = run("explain", returned["return"], "rests", "--db", team).stdout
     assert "rests: It stands again through again, which says from later evidence what premise said." in text
     assert "stands again through again in place of premise" in " ".join(
-        run("explain", returned["return"], "--db", team).stdout.split()
+        run("audit", "show", returned["return"], "--db", team).stdout.split()
     )
 
 
@@ -216,7 +212,7 @@ def test_who_is_away_and_what_was_handed_over(team: str) -> None:
 def test_a_reset_ends_the_absence(team: str) -> None:
     govern(team, on_incomplete="reset")
     write(team, TRANSFER)
-    assert said("return", *WHO, "--db", team, status=4)["view_items"] == []
+    assert said("return", *WHO, "--db", team, status=4)["view"] is None
     assert said("status", "--db", team)["away"] == []
 
 
@@ -225,11 +221,11 @@ def test_a_decision_says_whether_implicit_changes_were_looked_for(team: str) -> 
     seen = said("observe", "Sunrise may close.", "--by", "A2", "--task", "trip", "--db", team)["evidence"]
     write(team, [{"do": "suspect", "item": "h0", "evidence": seen, "by": "A2"}])
     returned = said("return", *WHO, "--db", team, status=3)
-    assert returned["examination"] == {"examined": False, "open_pairs": 1, "unheeded": 0}
+    assert (returned["examination"], returned["open_pairs"], returned["unheeded"]) == (None, 1, 0)
     text = "Implicit changes: no examination is on record; 1 open pair"
     assert text in run("return", *WHO, "--db", team, status=3).stdout
-    assert text in run("explain", returned["return"], "--db", team).stdout
-    assert said("audit", "show", returned["return"], "--db", team)["examination"] == returned["examination"]
+    assert text in run("audit", "show", returned["return"], "--db", team).stdout
+    assert said("audit", "show", returned["return"], "--db", team)["open_pairs"] == 1
 
 
 def test_an_examination_is_described_in_words() -> None:

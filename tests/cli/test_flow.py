@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from readmit.diagnosis import history
-from tests.cli.run import WHO, run, said, script
+from tests.cli.run import WHO, run, said, script, view_items
 from tests.keys import keys_of
 
 
@@ -23,7 +23,8 @@ def test_the_whole_flow_in_separate_processes(tmp_path: Path) -> None:
     go("oblige", "Write the plan", "--id", "o", "--requires", "d", "--critical", "d", *source)
     go("depart", "--principal", "A1", "--role", "planner")
     blocked = json.loads(go("return", "--principal", "A1", "--role", "planner", "--json", status=3))
-    assert (blocked["decision"], blocked["missing"], blocked["reasons"]) == ("blocked", ["d"], ["coverage_short"])
+    assert (blocked["kind"], blocked["report"]["missing"]) == ("blocked", ["d"])
+    assert blocked["reasons"] == ["coverage_short"]
     go("record", "It is arranged", "--id", "k", "--supports", "d", *source)
     admitted = json.loads(go("return", "--principal", "A1", "--role", "planner", "--json"))
     handing = (
@@ -80,16 +81,22 @@ def test_a_return_says_what_changed_as_json(team: str) -> None:
     ]  # fmt: skip
     run("record", "--file", "-", "--db", team, input=json.dumps(steps))
     whole = said("return", *WHO, "--db", team)
-    assert whole["new"] == ["h1"]
-    (fallen,) = whole["retractions"]["fallen"]
+    assert [item["id"] for item in whole["view"]["items"] if item["news"] == "new"] == ["h1"]
+    (fallen,) = whole["view"]["retractions"]["fallen"]
     assert (fallen["id"], fallen["state"], fallen["instead"]) == ("h0", "superseded", "h1")
 
 
 def test_reset_has_its_own_status(team: str) -> None:
     Path("policy.json").write_text(json.dumps({"on_incomplete": "reset"}), encoding="utf-8")
-    assert said("init", "--policy", "policy.json", "--db", team)["created"] is False
+    assert said("admin", "govern", "policy.json", "--db", team)["policy_changed"] == [
+        "on_incomplete is 'reset', not 'block'"
+    ]
+    assert "in force already" in run("admin", "govern", "policy.json", "--db", team).stdout
+    assert said("init", "--db", team)["created"] is False
+    other = run("init", "--policy", "-", "--db", team, input="{}", status=1).stderr
+    assert "readmit admin govern FILE" in other
     run("record", "--file", "-", "--db", team, input=json.dumps([{"do": "revoke", "target": "h0", "by": "A2"}]))
-    assert said("return", *WHO, "--db", team, status=4)["decision"] == "reset"
+    assert said("return", *WHO, "--db", team, status=4)["kind"] == "reset"
 
 
 def test_the_operator_sees_every_disposition_and_the_agent_none(team: str) -> None:
@@ -159,15 +166,18 @@ def test_a_secret_is_nowhere_in_the_store_and_needed_to_acknowledge(team: str) -
 
 def test_overrule_brings_an_item_back_and_the_audit_shows_it(team: str) -> None:
     Path("policy.json").write_text(json.dumps({"overseers": ["lead"]}), encoding="utf-8")
-    run("init", "--policy", "policy.json", "--db", team)
+    run("admin", "govern", "policy.json", "--db", team)
     run("record", "--file", "-", "--db", team, input=json.dumps([{"do": "revoke", "target": "h0", "by": "A2"}]))
     run("return", *WHO, "--db", team, status=3)
-    restore = ("overrule", "h0", "--grant", "restore", "--reason", "it was right", "--for", "2h", "--db", team)
+    restore = ("admin", "overrule", "h0", "--grant", "restore", "--reason", "it was right", "--for", "2h", "--db", team)
     assert "may not overrule" in run(*restore, "--by", "A1", status=1).stderr
     run(*restore, "--by", "lead")
     issued = said("return", *WHO, "--db", team)
     explained = said("explain", issued["return"], "h0", "--db", team)
-    assert (explained["admitted"], explained["overruled"][0]["reason"]) == (True, "revoked")
+    assert (explained["disposition"]["state"], explained["disposition"]["overruled"][0]["reason"]) == (
+        "admitted",
+        "revoked",
+    )
 
 
 def test_record_takes_texts_files_and_digests_as_sources(team: str) -> None:
@@ -205,7 +215,7 @@ def test_frontier_and_constraints(team: str) -> None:
     run("progress", "Hotel is open", "--id", "f", "--obligation", "o", *both)
     run("record", "Be quiet", "--kind", "role_constraint", "--id", "c", "--role", "planner", *both)
     view = said("return", *WHO, "--db", team)
-    assert view["view_items"] == ["o", "f", "h0", "c"]
+    assert view_items(view) == ["o", "f", "h0", "c"]
     wrong = run("progress", "x", "--requires", "d", "--obligation", "o", *both, status=2)
     assert "No such option '--requires'" in wrong.stderr
 
@@ -216,7 +226,7 @@ USAGE = [
     ["record", "nobody records this"],
     ["observe", "nobody observed this"],
     ["replay"],
-    ["overrule", "x"],
+    ["admin", "overrule", "x"],
 ]
 
 
@@ -234,7 +244,7 @@ def test_a_return_that_failed_claims_no_coverage(tmp_path: Path) -> None:
         file.execute("DELETE FROM audience WHERE epoch = (SELECT max(epoch) FROM audience)")
     file.close()
     answer = said("return", *WHO, *db, status=3)
-    assert (answer["coverage"], answer["critical_coverage"], answer["reasons"]) == (None, None, ["log_altered"])
+    assert (answer["report"]["obligations"], answer["report"]["covered"], answer["reasons"]) == (0, 0, ["log_altered"])
     assert "nothing was judged" in run("return", *WHO, *db, status=3).stdout
 
 

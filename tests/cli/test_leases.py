@@ -1,4 +1,4 @@
-"""``readmit present`` and ``readmit sweep``."""
+"""``readmit present`` and ``readmit admin sweep``."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def db(tmp_path: Path) -> str:
 
 def test_an_agent_that_is_not_renewed_is_departed_for(db: str) -> None:
     first = said("present", *WHO, "--lease", "1h", "--db", db)
-    assert said("sweep", "--db", db) == {"departed": [], "unjudged": []}
+    assert said("admin", "sweep", "--db", db) == {"departed": [], "unjudged": []}
     again = said("present", *WHO, "--lease", "1s", "--token", first["token"], "--db", db)
     assert again["token"] == first["token"]
-    while not (swept := said("sweep", "--trust-clock", "--db", db)["departed"]):
+    while not (swept := said("admin", "sweep", "--trust-clock", "--db", db)["departed"]):
         time.sleep(0.1)
     (departed,) = swept
     assert departed["reason"] == "lease_expired"
-    assert run("sweep", "--db", db).output == "No lease ran out.\n"
+    assert run("admin", "sweep", "--db", db).output == "No lease ran out.\n"
     assert "come back" in run("observe", "too late", "--by", "A1", "--db", db, status=1).output
     assert "lease_expired" in run("log", "--db", db).output
-    assert said("return", *WHO, "--db", db)["decision"] == "admitted"
+    assert said("return", *WHO, "--db", db)["kind"] == "admitted"
 
 
 def test_a_lease_that_cannot_be_judged_has_its_own_status(db: str) -> None:
@@ -43,9 +43,9 @@ def test_a_lease_that_cannot_be_judged_has_its_own_status(db: str) -> None:
     with Workspace.open(db, name="past", clock=lambda: behind) as team:
         team.agent("A1", role="planner", task="trip").present(lease=60)
     here = ("--db", db, "--workspace", "past")
-    assert "--trust-clock" in run("sweep", *here, status=8).output
-    assert len(said("sweep", "--trust-clock", *here)["departed"]) == 1
+    assert "--trust-clock" in run("admin", "sweep", *here, status=8).output
+    assert len(said("admin", "sweep", "--trust-clock", *here)["departed"]) == 1
 
 
 def test_a_lease_is_a_duration(db: str) -> None:
-    assert "--lease" in run("present", *WHO, "--lease", "soon", "--db", db, status=1).output
+    assert "--lease" in run("present", *WHO, "--lease", "soon", "--db", db, status=2).output

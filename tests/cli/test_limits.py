@@ -32,9 +32,9 @@ def test_a_command_beyond_the_limit_waits_and_is_approved(db: str) -> None:
     refused = run("revoke", "h0", "--by", "eve", "--db", db, status=1).stderr
     name = waiting(refused)
     shown = run("doctor", "--db", db, status=8).output
-    assert f"readmit approve {name} --by boss" in shown
+    assert f"readmit admin approve {name} --by boss" in shown
     assert "would end 1 thing" in run("log", "--db", db).output
-    said = run("approve", name[:6], "--by", "boss", "--db", db).output
+    said = run("admin", "approve", name[:6], "--by", "boss", "--db", db).output
     assert said.startswith(f"Approved and appended what waited as {name} at epoch")
     assert json.loads(run("items", "--state", "revoked", "--json", "--db", db).output)
 
@@ -44,7 +44,7 @@ def test_an_item_waits_with_the_observation_that_it_rests_on(db: str) -> None:
     refused = run(*command, "--id", "h1", "--db", db, status=1).stderr
     with Workspace.open(db) as team:
         assert [event.kind for event in team._desk.log.tail()][-1] == "wait"
-    run("approve", waiting(refused), "--by", "boss", "--db", db)
+    run("admin", "approve", waiting(refused), "--by", "boss", "--db", db)
     with Workspace.open(db) as team:
         assert [event.kind for event in team._desk.log.tail()][-3:] == ["approve", "observe", "record"]
         assert team._desk.log.item("h1").receipts
@@ -60,14 +60,14 @@ def test_a_file_of_steps_waits_as_a_whole(db: str, tmp_path: Path) -> None:
     refused = run("record", "--file", str(file), "--db", db, status=1).stderr
     with Workspace.open(db) as team:
         before = team.epoch
-    run("approve", waiting(refused), "--by", "boss", "--db", db)
+    run("admin", "approve", waiting(refused), "--by", "boss", "--db", db)
     with Workspace.open(db) as team:
         assert [event.kind for event in team._desk.log.tail(since=before)] == ["approve", "revoke", "record"]
 
 
 def test_what_is_declined_is_gone(db: str) -> None:
     name = waiting(run("revoke", "h0", "--by", "eve", "--db", db, status=1).stderr)
-    run("decline", name, "--by", "boss", "--reason", "a mistake", "--db", db)
+    run("admin", "decline", name, "--by", "boss", "--reason", "a mistake", "--db", db)
     assert "waits for an overseer" not in run("doctor", "--db", db, status=8).output
 
 

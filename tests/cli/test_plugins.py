@@ -9,7 +9,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from readmit.cli import main, plugins
+from readmit.cli import entry_points as plugins
+from readmit.cli import main
 
 
 @click.command("greet")
@@ -32,7 +33,8 @@ def plug(monkeypatch: pytest.MonkeyPatch) -> Plug:
 
 def test_a_command_of_another_package_is_listed_and_runs(plug: Plug) -> None:
     plug(greet=f"{__name__}:greet")
-    assert "Say hello." in CliRunner().invoke(main, ["--help"]).output
+    assert "Added      greet\n" in CliRunner().invoke(main, ["--help"]).output
+    assert "Say hello." in CliRunner().invoke(main, ["greet", "--help"]).output
     assert CliRunner().invoke(main, ["greet"]).output == "hello\n"
 
 

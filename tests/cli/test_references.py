@@ -46,13 +46,16 @@ def test_an_empty_id_is_nobody_even_where_there_is_one_item() -> None:
 
 
 def test_what_begins_nothing_is_unknown() -> None:
-    assert run("revoke", "zz", "--by", "A2", status=1).stderr == "error: TARGET: no item 'zz'; record it first\n"
+    assert (
+        run("revoke", "zz", "--by", "A2", status=1).stderr
+        == "error: TARGET: no item 'zz'; `readmit items` lists them\n"
+    )
 
 
 def test_returns_departures_and_evidence_too() -> None:
     departure = said("log", "--kind", "depart")["events"][0]["id"]
     returned = said("return", *WHO, "--checkpoint", departure[:6])
-    assert said("explain", returned["return"][:6], "h")["item"] == "h0"
+    assert said("explain", returned["return"][:6], "h")["disposition"]["item"] == "h0"
     assert said("replay", returned["return"][:6])["replays"][0]["matches"]
     assert said("audit", "show", returned["return"][:6])["return"] == returned["return"]
     assert run("expose", returned["return"][:6], "--secret", returned["secret"], *WHO).stdout

@@ -40,14 +40,14 @@ class Meant(NamedTuple):
     elsewhere: dict[str, str]
 
 
-SCOPED = ("observe", "record", "oblige", "progress", "observe-file", "observe-git", "observe-http", "observe-command")
+SCOPED = ("observe", "record", "oblige", "progress")
 SEES = dict.fromkeys(SCOPED, "who may see it, not who acts: what an agent writes is for the team")
 LOOKS = "it shows what anybody wrote, and narrows that to what it is told"
 PLAYS = "it plays in a store of its own, never in the one at work"
 VARIABLES = {
     "READMIT_TASK": Meant("--task", {"items": LOOKS, "page": LOOKS}),
     "READMIT_ROLE": Meant(
-        "--role", {**SEES, "page": LOOKS, "plan": "who owes, not who asks", "reassign": "the new role"}
+        "--role", {**SEES, "page": LOOKS, "plan": "who owes, not who asks", "admin reassign": "the new role"}
     ),
     "READMIT_PRINCIPAL": Meant("--principal", {**SEES, "page": LOOKS}),
     "READMIT_DB": Meant("--db", {"demo": PLAYS, "play": PLAYS}),
@@ -145,7 +145,7 @@ def test_the_environment_says_nothing_about_a_file_of_steps(monkeypatch: pytest.
 def test_init_says_which_settings_it_changed_for_everybody() -> None:
     Path("policy.json").write_text('{"gamma": "0.5", "looks": {"lifetime": 0}}')
     assert "The policy that governs everybody changed: gamma is 0.5, not 1, looks.lifetime is 0, not 60" in (
-        run("init", "--policy", "policy.json").stdout
+        run("admin", "govern", "policy.json").stdout
     )
     assert "governs" not in run("init", "--policy", "policy.json").stdout
 
@@ -153,5 +153,5 @@ def test_init_says_which_settings_it_changed_for_everybody() -> None:
 @pytest.mark.parametrize("written", ['{"gama": 0.5}', '{"gama": "0.5"}', '{"gamma": "1", "gama": 0.5}'])
 def test_an_unknown_setting_in_a_file_is_called_unknown_with_the_nearest_name(written: str) -> None:
     Path("policy.json").write_text(written)
-    told = run("init", "--policy", "policy.json", status=1).stderr
+    told = run("admin", "govern", "policy.json", status=1).stderr
     assert "gama: policy.json has no such field; did you mean gamma?" in told

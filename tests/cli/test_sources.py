@@ -1,4 +1,4 @@
-"""``readmit observe-file`` and its like, and ``readmit look``."""
+"""``readmit observe`` of sources that are looked at again, and ``readmit look``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.run import WHO, paste, run, said
+from tests.cli.run import WHO, paste, run, said, view_items
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ def change(folder: Path) -> None:
 
 
 def test_a_file_that_changed_is_told_with_the_command_that_mends_it(db: str, tmp_path: Path) -> None:
-    seen = run("observe-file", "limits.md", "--lines", "3-3", "--by", "bob", "--db", db).output.strip()
+    seen = run("observe", "--file", "limits.md", "--lines", "3-3", "--by", "bob", "--db", db).output.strip()
     run(
         "record",
         "A client may send 100 requests",
@@ -54,12 +54,12 @@ def test_a_file_that_changed_is_told_with_the_command_that_mends_it(db: str, tmp
     ][:1]
     paste(command.replace('record "…"', "record 'A client may send 20 requests'"), db)
     again = said("return", *WHO, "--db", db)
-    assert again["decision"] == "admitted"
-    assert [one["finding"] for one in again["sources"]] == ["unchanged"]
+    assert again["kind"] == "admitted"
+    assert [one["finding"] for one in again["view"]["sources"]] == ["unchanged"]
 
 
 def test_a_look_before_the_return_says_what_changed(db: str, tmp_path: Path) -> None:
-    seen = said("observe-file", "limits.md", "--by", "bob", "--db", db)["evidence"]
+    seen = said("observe", "--file", "limits.md", "--by", "bob", "--db", db)["evidence"]
     run("record", "A client may send 100 requests", "--id", "rate", "--source", seen, "--by", "bob", "--db", db)
     run("depart", *WHO, "--db", db)
     change(tmp_path)
@@ -78,22 +78,22 @@ def test_a_git_file_is_observed_at_its_ref(db: str, tmp_path: Path) -> None:
     git("init", "-q", "-b", "main")
     git("add", "limits.md")
     git("commit", "-qm", "limits")
-    seen = run("observe-git", "limits.md", "--ref", "main", "--by", "bob", "--db", db).output.strip()
+    seen = run("observe", "--git", "limits.md", "--ref", "main", "--by", "bob", "--db", db).output.strip()
     run("record", "A client may send 100 requests", "--id", "rate", "--source", seen, "--by", "bob", "--db", db)
     run("depart", *WHO, "--db", db)
     change(tmp_path)
-    assert said("return", *WHO, "--db", db)["view_items"] == ["rate"], "the branch has not moved"
+    assert view_items(said("return", *WHO, "--db", db)) == ["rate"], "the branch has not moved"
     git("commit", "-qam", "fewer")
-    assert said("return", *WHO, "--db", db)["view_items"] == []
+    assert view_items(said("return", *WHO, "--db", db)) == []
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("observe-http", "https://example.org/x"), "example.org"),
-        (("observe-command", "--", "true"), "true"),
-        (("observe-file", "absent.md"), "absent.md"),
-        (("observe-file", "../../etc/passwd"), "holds .."),
+        (("observe", "--http", "https://example.org/x"), "example.org"),
+        (("observe", "--command", "true"), "true"),
+        (("observe", "--file", "absent.md"), "absent.md"),
+        (("observe", "--file", "../../etc/passwd"), "holds .."),
     ],
 )
 def test_what_the_policy_does_not_allow_is_refused_by_name(db: str, words: tuple[str, ...], message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,9 +28,12 @@ def states() -> dict[str, str]:
 @pytest.mark.parametrize("kind", WRITTEN, ids=str)
 def test_every_verb_says_who_writes_and_shows_an_example(kind: DeclaredKind) -> None:
     assert kind.wording is not None
-    shown = run(str(kind), "--help").stdout
+    words = shlex.split(kind.wording.examples[0])
+    path = words[1:3] if words[1] == "admin" else words[1:2]
+    assert path[-1] == kind.verb.replace("_", "-"), "a command is named as the library's verb"
+    shown = run(*path, "--help").stdout
     assert all(example in shown for example in kind.wording.examples)
-    assert "--by" in run(str(kind), *("1" for _ in kind.wording.arguments), status=2).stderr
+    assert "--by" in run(*path, *("1" for _ in kind.wording.arguments), status=2).stderr
 
 
 def test_revoke_takes_an_item_out() -> None:
@@ -45,7 +49,7 @@ def test_supersede_names_a_successor() -> None:
 
 
 def test_close_ends_validity_at_a_moment() -> None:
-    run("close", "h0", "--end", "2026-01-01T00:00:00Z", "--by", "A2")
+    run("close-validity", "h0", "--end", "2026-01-01T00:00:00Z", "--by", "A2")
     assert states()["h0"] == "expired"
 
 

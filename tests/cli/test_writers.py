@@ -26,7 +26,7 @@ def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     run("writers", "enrol", "bob", "bob.pub", "--signer", "owner.pem", "--db", db)
     run("writers", "enrol", "A1", "A1.pub", "--signer", "owner.pem", "--db", db)
     (tmp_path / "policy.json").write_text(json.dumps({"writers_signed": "required"}))
-    run("init", "--policy", "policy.json", "--signer", "owner.pem", "--db", db)
+    run("admin", "govern", "policy.json", "--signer", "owner.pem", "--db", db)
     return db
 
 
@@ -35,7 +35,7 @@ def test_a_team_that_signs(db: str) -> None:
     run("oblige", "Prepare the hotel", "--requires", "hotel", "--id", "o", *signed)
     run("record", "Sunrise is booked", "--id", "h", "--slot", "hotel", "--source", "Sunrise confirms.", *signed)
     run("depart", *WHO, "--signer", "A1.pem", "--db", db)
-    assert said("return", *WHO, "--db", db)["decision"] == "admitted"
+    assert said("return", *WHO, "--db", db)["kind"] == "admitted"
     with Workspace.open(db) as team:
         assert team._desk.log.evidence(team._desk.log.item("h").receipts[0].evidence).signature is not None
 

@@ -332,7 +332,7 @@ def test_odd_names_survive() -> None:
         {"do": "record", "by": "A2", "id": "a:b/c%20'\"", "text": "y", "sources": ["e"], "task": "t"},
     ]
     document = {"readmit": 1, "name": "odd", "workspace": "über uns: 1", "steps": steps}
-    with played(scenario.read(json.dumps(document))) as done:
+    with played(scenario.read_scenario(json.dumps(document))) as done:
         again = loaded(prov_document(done.workspace._desk.log))
     assert len(list(again.get_records(ProvEntity))) == 2
 

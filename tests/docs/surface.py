@@ -30,8 +30,9 @@ PUBLIC = (
     "readmit.errors",
     "readmit.events",
     "readmit.testing",
+    "readmit.lab",
 )
-"""The public modules. What is not in the ``__all__`` of one of them is private."""
+"""The public modules. What is not in the ``__all__`` of one of them is private; ``readmit.lab`` is unstable."""
 
 COMMITTED = ROOT / "docs" / "reference" / "surface.txt"
 

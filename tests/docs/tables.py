@@ -138,9 +138,11 @@ def _writer(kind: DeclaredKind) -> str:
     from readmit.cli import main
     from readmit.scenario.steps import step_that_does
 
-    command = main.get_command(click.Context(main), kind.verb) is not None
+    name = kind.verb.replace("_", "-")
+    paths = [one.command_path for one in _contexts(click.Context(main, info_name="readmit")) if one.info_name == name]
+    ours = [path for path in paths if path.split()[1] in {"admin", name}]
     step = step_that_does(kind.verb) is not None
-    found = [*([f"`readmit {kind.verb}`"] if command else []), *([f"a step `{kind.verb}`"] if step else [])]
+    found = [*(f"`{path}`" for path in ours), *([f"a step `{kind.verb}`"] if step else [])]
     return ", ".join(found) or "readmit itself"
 
 

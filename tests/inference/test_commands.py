@@ -100,7 +100,7 @@ def test_a_model_that_fails_leaves_a_suspicion_and_the_return_is_decided_without
 def test_a_preparation_that_fails_refuses_the_return(team: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Lexical, "embed", lambda *_: 1 / 0)
     refused = typed("return", *WHO, "--prepare", *MODELS, ends=Status.BLOCKED)
-    assert (refused["reasons"], refused["coverage"]) == (["inference_failed"], None)
+    assert (refused["reasons"], refused["report"]["covered"]) == (["inference_failed"], 0)
     assert "prepared" not in refused
 
 
@@ -161,9 +161,9 @@ def test_settings_come_from_a_file_and_errors_name_the_field(team: Path) -> None
 
 
 def test_extract_needs_evidence_or_all(team: Path) -> None:
-    typed_ = CliRunner().invoke(main, ["extract", "--by", "A2", "--extractor", "batch:answers?model=m"])
+    typed_ = CliRunner().invoke(main, ["ingest", "--by", "A2", "--extractor", "batch:answers?model=m"])
     assert typed_.exit_code == Status.USAGE
-    assert typed("extract", "--all", "--by", "A2", "--extractor", "batch:answers?model=m", ends=Status.WAITING)
+    assert typed("ingest", "--all", "--by", "A2", "--extractor", "batch:answers?model=m", ends=Status.WAITING)
     assert typed("batch", "status", "answers", ends=Status.WAITING)["requests"] == 3
 
 

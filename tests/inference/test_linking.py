@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Pair
-from readmit.cli.teams import lines
+from readmit.cli.model_use.model_options import prepared_lines
 from readmit.inference import Inference, Prepared, Settings
 from readmit.inference.settings import RequestBudgets
 from readmit.models.batch import Batch, batch_status, unanswered_requests
@@ -595,12 +595,12 @@ def test_the_command_line_says_what_was_linked_and_what_took_a_place() -> None:
     agent = begun(inference)
     suspected(inference.workspace, inference, agent)
     prepared = inference.prepare(agent)
-    said = list(lines(prepared))
+    said = list(prepared_lines(prepared))
     assert f"  says what is true instead: {prepared.replacements[0]}" in said
     assert "  3 links between needs and items, 0 dropped" in said
     assert any(line.startswith("  link: 2 calls") for line in said)
     silent = opened(answering(link=lambda _: json.dumps({"links": []})))
-    assert "  nothing meets: lodging.place" in lines(silent.prepare(begun(silent)))
+    assert "  nothing meets: lodging.place" in prepared_lines(silent.prepare(begun(silent)))
 
 
 def test_a_watch_draws_the_same_links_and_comes_to_rest() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from readmit.inference import Inference, Settings
 from readmit.models.embedders import Lexical
-from readmit.models.open_model import open_model
+from readmit.models.model_lines import open_model
 from readmit.rules.invalidate.propose import Signal
 from tests.inference.world import SHIFT, away, hear, home, states
 

@@ -278,7 +278,7 @@ def test_what_was_handed_over_after_the_backup_stays_refused_until_the_loss_is_a
     assert done.lacking[0].handed_over == done.lacking[0].epoch + 1
     with Workspace.open(file) as team:
         secret, identity = first.secret, first.request.identity
-        with pytest.raises(ExposureError, match=r"an older copy was put back.*readmit restore") as refused:
+        with pytest.raises(ExposureError, match=r"an older copy was put back.*readmit admin restore") as refused:
             team._desk.expose(first.id, identity, secret)
         assert refused.value.reasons == (Reason.EPOCH_AHEAD,)
     restore(saved, str(file), replace=True, accept_loss=True)

@@ -172,7 +172,7 @@ def test_a_damaged_file_is_reported_in_our_words(file: Path) -> None:
     with file.open("r+b") as raw:
         raw.seek(8_192)
         raw.write(os.urandom(file.stat().st_size - 8_192))
-    with pytest.raises(StoreError, match=r"is damaged .*readmit restore|malformed|not a database"):
+    with pytest.raises(StoreError, match=r"is damaged .*readmit admin restore|malformed|not a database"):
         verify(file)
 
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from readmit.models.gguf import Gguf
-from readmit.models.open_model import open_model
+from readmit.models.model_lines import open_model
 from readmit.models.protocols import Ask, Failure, Fault, Reply
 from readmit.models.recorded import Recorded, Recorder
 from readmit.models.structured import ask_typed, schema_of

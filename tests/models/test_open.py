@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.models.batch import Batch
-from readmit.models.open_model import open_model
+from readmit.models.model_lines import open_model
 from readmit.models.openai_compatible import OpenAICompatible
 from readmit.records.error_types import ModelError
 
@@ -94,7 +94,7 @@ def test_a_missing_package_names_the_command(
 
 def test_opening_loads_no_heavy_library() -> None:
     code = (
-        "import sys; from readmit.models.open_model import open_model; "
+        "import sys; from readmit.models.model_lines import open_model; "
         "open_model('openai:m?base_url=http://localhost:1/v1'); open_model('batch:x?model=m'); "
         "print(sorted({'openai', 'httpx2', 'xllamacpp', 'numpy', 'filelock'} & set(sys.modules)))"
     )

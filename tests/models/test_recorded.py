@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.models.batch import Batch
-from readmit.models.open_model import open_model
+from readmit.models.model_lines import open_model
 from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
 from readmit.models.recorded import Recorded, Recorder
 from readmit.records.error_types import ModelError, PendingAnswers, UnknownError

@@ -10,7 +10,7 @@ import pytest
 from readmit import Workspace
 from readmit.errors import NotAllowedError, UnknownError
 from readmit.records.acts.kinds import KINDS
-from readmit.scenario.document import read, schema
+from readmit.scenario.document import read_scenario, scenario_schema
 from readmit.scenario.play import played
 from tests.cli.run import run, said
 from tests.docs import tables
@@ -92,9 +92,9 @@ def test_it_has_a_step() -> None:
     scenario = """{"readmit": 1, "name": "x", "steps": [
         {"do": "record", "id": "h0", "text": "Sunrise is booked", "by": "A2"},
         {"do": "countersign", "target": "h0", "by": "A3"}]}"""
-    with played(read(scenario)) as done:
+    with played(read_scenario(scenario)) as done:
         assert [event.kind for event in done.workspace._desk.log.tail()][-1] == "countersign"
-    assert "CountersignStep" in schema()["$defs"]
+    assert "CountersignStep" in scenario_schema()["$defs"]
 
 
 def test_the_reference_has_a_row_for_it() -> None:

@@ -303,7 +303,7 @@ def test_the_doctor_finds_a_lease_that_ran_out_while_no_sweeper_runs() -> None:
     assert Trouble.UNSWEPT not in [one.trouble for one in scene.team.doctor().workspace.symptoms]
     scene.wait(MINUTE)
     (found,) = [one for one in scene.team.doctor().workspace.symptoms if one.trouble is Trouble.UNSWEPT]
-    assert found.remedies[0].command == "readmit sweep --trust-clock"
+    assert found.remedies[0].command == "readmit admin sweep --trust-clock"
     scene.team.admin.sweep(trust_clock=True)
     assert Trouble.UNSWEPT not in [one.trouble for one in scene.team.doctor().workspace.symptoms]
 

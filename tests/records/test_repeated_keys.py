@@ -33,7 +33,7 @@ READERS: dict[str, tuple[Callable[[str], object], str, str]] = {
         "policy.json: line 1, column 22: the key 'writers' is given twice",
     ),
     "the policy of a scenario": (
-        document.read,
+        document.read_scenario,
         '{"readmit": 1, "name": "x", "policy": {"writers": ["bob"], "writers": ["mallory"]}, "steps": []}',
         "line 1, column 60: the key 'writers' is given twice",
     ),

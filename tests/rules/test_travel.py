@@ -12,7 +12,7 @@ from readmit.inference import Inference, Prepared, Settings
 from readmit.models.embedders import Lexical
 from readmit.models.protocols import Reply, Usage
 from readmit.rules.invalidate.propose import Signal
-from readmit.scenario.document import read
+from readmit.scenario.document import read_scenario
 from readmit.scenario.play import played
 from tests.conftest import ROOT
 from tests.inference.world import scored, texts_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def travel(**policy: Any) -> Any:
     document = json.loads((ROOT / "examples" / "travel.json").read_text(encoding="utf-8"))
     document["policy"] |= policy
-    return read(json.dumps(document))
+    return read_scenario(json.dumps(document))
 
 
 def test_by_whole_duties_the_hotel_is_handed_over_and_nothing_of_the_transfer() -> None:
@@ -83,7 +83,7 @@ def test_with_models_it_decides_as_without(label: str) -> None:
     (end,) = (at for at, step in enumerate(document["steps"]) if step.get("as") == label)
     kept = [step for step in document["steps"][:end] if step["do"] not in ("return", "judge")]
     model = Eager()
-    with played(read(json.dumps(document | {"steps": kept}))) as play:
+    with played(read_scenario(json.dumps(document | {"steps": kept}))) as play:
         workspace = play.workspace
         agent = workspace.agent("A1", role="planner", task="itinerary")
         settings = Settings(signals=(Signal.EMBEDDING,))

@@ -11,7 +11,7 @@ from readmit.log.workspace_names import names
 from readmit.records.error_types import ScenarioError
 from readmit.records.reasons import Reason, State
 from readmit.scenario import document as scenario
-from readmit.scenario.play import played, write
+from readmit.scenario.play import played, write_steps
 from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ START = (OBSERVE, OWED, KNOWN, DEPART)
 
 def read(*steps: dict[str, Any], **fields: Any) -> scenario.Scenario:
     document = {"readmit": 1, "name": "a case", "clock": "2026-05-04T09:00:00Z", "steps": list(steps), **fields}
-    return scenario.read(json.dumps(document))
+    return scenario.read_scenario(json.dumps(document))
 
 
 def last(*steps: dict[str, Any], **fields: Any) -> PlayedReturn:
@@ -76,7 +76,7 @@ def test_the_hotel_and_not_the_train_takes_the_pickup_out() -> None:
         assert "Riverside" in event.payload.text  # type: ignore[attr-defined]
     # Without the verdict on the hotel, the one on the train leaves the pickup as it was.
     whole["steps"] = [step for step in whole["steps"][:-1] if step.get("answer") != "invalidates"]
-    with played(scenario.read(json.dumps(whole))) as done:
+    with played(scenario.read_scenario(json.dumps(whole))) as done:
         [p0] = [one for one in done.returns[0].dispositions if one.item == "p0"]
         assert Reason.PREMISE_CHANGED not in p0.reasons
         assert done.returns[0].outcome.admitted
@@ -100,11 +100,14 @@ STORIES = {
     ),
     "revoke": Story(({"do": "revoke", "target": "k", "by": "A2", "reason": "wrong"},), State.REVOKED),
     "close": Story(
-        ({"do": "close", "target": "k", "end": "2026-05-04T10:00:00Z", "by": "A2"}, {"do": "clock", "advance": "2h"}),
+        (
+            {"do": "close_validity", "target": "k", "end": "2026-05-04T10:00:00Z", "by": "A2"},
+            {"do": "clock", "advance": "2h"},
+        ),
         State.EXPIRED,
     ),
     "closed but still valid": Story(
-        ({"do": "close", "target": "k", "end": "2026-05-04T10:00:00Z", "by": "A2"},), State.ADMITTED
+        ({"do": "close_validity", "target": "k", "end": "2026-05-04T10:00:00Z", "by": "A2"},), State.ADMITTED
     ),
     "dispute": Story(({"do": "dispute", "id": "q", "items": ["k"], "by": "A3"},), State.DISPUTED),
     "resolved for it": Story(
@@ -267,10 +270,12 @@ def test_steps_written_outside_a_scenario_are_all_or_nothing() -> None:
     with Workspace.open() as workspace:
         epoch = workspace.epoch
         with pytest.raises(ScenarioError, match=r"^\$\[1\]\.target: "):
-            write(workspace, scenario.read_steps(json.dumps([good, bad])))
+            write_steps(workspace, scenario.read_steps(json.dumps([good, bad])))
         assert workspace.epoch == epoch
         seen: list[int] = []
-        ids = write(workspace, scenario.read_steps(json.dumps([OBSERVE, OWED, good])), watch=lambda: seen.append(1))
+        ids = write_steps(
+            workspace, scenario.read_steps(json.dumps([OBSERVE, OWED, good])), watch=lambda: seen.append(1)
+        )
         assert ids[1:] == ["o", "k"]
         assert len(seen) == 3
 

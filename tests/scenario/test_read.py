@@ -14,7 +14,7 @@ from readmit.scenario import document as scenario
 from tests.conftest import ROOT
 
 TRAVEL = ROOT / "examples" / "travel.json"
-SCHEMA = jsonschema.Draft202012Validator(scenario.schema())
+SCHEMA = jsonschema.Draft202012Validator(scenario.scenario_schema())
 
 
 def document(*steps: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -61,7 +61,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_document_is_refused_with_the_path_of_the_field(name: str) -> None:
     with pytest.raises(ScenarioError) as refused:
-        scenario.read(json.dumps(BAD[name].document))
+        scenario.read_scenario(json.dumps(BAD[name].document))
     assert str(refused.value).startswith(BAD[name].says)
 
 
@@ -84,23 +84,23 @@ def test_the_schema_refuses_it_too(name: str) -> None:
 )
 def test_what_is_not_json_is_refused(data: bytes, where: str) -> None:
     with pytest.raises(ScenarioError, match=f"^{where}"):
-        scenario.read(data)
+        scenario.read_scenario(data)
 
 
 def test_the_schema_is_a_schema_and_travel_follows_it() -> None:
-    jsonschema.Draft202012Validator.check_schema(scenario.schema())
+    jsonschema.Draft202012Validator.check_schema(scenario.scenario_schema())
     SCHEMA.validate(json.loads(TRAVEL.read_text(encoding="utf-8")))
 
 
 def test_the_example_is_the_shipped_scenario() -> None:
     assert TRAVEL.is_symlink()
     assert not TRAVEL.readlink().is_absolute()
-    assert scenario.read(TRAVEL.read_bytes()) == scenario.shipped("travel")
+    assert scenario.read_scenario(TRAVEL.read_bytes()) == scenario.shipped("travel")
 
 
 def test_ratios_are_read_from_strings_and_numbers() -> None:
     said = [document(policy={"gamma": value}) for value in ("0.5", 0.5)]
-    first, second = (scenario.read(json.dumps(one)) for one in said)
+    first, second = (scenario.read_scenario(json.dumps(one)) for one in said)
     assert first == second
     assert all(map(SCHEMA.is_valid, said))
 
@@ -126,7 +126,7 @@ values = st.recursive(
 )
 def test_whatever_stands_in_steps_is_read_or_refused_with_a_path(steps: Any) -> None:
     try:
-        scenario.read(json.dumps({"readmit": 1, "name": "n", "steps": steps}))
+        scenario.read_scenario(json.dumps({"readmit": 1, "name": "n", "steps": steps}))
         problem = "$: none"
     except ScenarioError as error:
         problem = str(error)

@@ -136,7 +136,7 @@ def test_the_blocked_return_names_the_event_its_writer_and_the_command_and_the_c
         agent = team.agent("A1", role="planner", task="trip")
         blocked = agent.come_back()
         assert blocked.reasons == (Reason.CLOCK_SKEW,)
-        command = f"readmit void {moved} --by boss"
+        command = f"readmit admin void {moved} --by boss"
         for said in (blocked.decision.note, str(blocked.why()), str(team.doctor())):
             assert f"'carol' wrote event {moved} (revoke)" in said
             assert command in said
@@ -160,7 +160,7 @@ def test_without_overseers_the_owner_voids() -> None:
     scene.depart()
     moved = jump(scene)
     note = scene.come_back().decision.note
-    assert f"`readmit void {moved} --as-owner`" in note
+    assert f"`readmit admin void {moved} --as-owner`" in note
     scene.team.as_owner().admin.void(moved, reason="its host said 2060")
     assert scene.come_back().admitted
 
@@ -188,7 +188,7 @@ def test_a_second_jump_is_named_and_voided_like_the_first(year: str) -> None:
     scene.depart()
     for _ in range(3):
         moved = jump(scene, year)
-        assert f"`readmit void {moved} --by boss`" in scene.come_back().decision.note
+        assert f"`readmit admin void {moved} --by boss`" in scene.come_back().decision.note
         scene.team.admin.void(moved, by="boss")
         assert scene.come_back().admitted
         scene.wait(MINUTE)
@@ -320,7 +320,7 @@ def test_an_exposure_recovers() -> None:
     scene.depart()
     issued = scene.come_back()
     moved = jump(scene)
-    with pytest.raises(ExposureError, match=f"`readmit void {moved} --by boss`"):
+    with pytest.raises(ExposureError, match=f"`readmit admin void {moved} --by boss`"):
         issued.expose()
     scene.team.admin.void(moved, by="boss")
     assert "the text of h" in issued.expose().markdown()
@@ -347,7 +347,7 @@ def test_memory_reads_recover() -> None:
     memory.form("Sunrise is booked", sources=["h"], by="bob")
     handle = memory.returned(scene.come_back().expose())
     moved = jump(scene)
-    with pytest.raises(QuarantineError, match=f"readmit void {moved}"):
+    with pytest.raises(QuarantineError, match=f"readmit admin void {moved}"):
         handle.search("Sunrise")
     scene.team.admin.void(moved, by="boss")
     assert [hit.text for hit in handle.search("Sunrise")] == ["Sunrise is booked"]
@@ -360,7 +360,7 @@ def test_sweeping_recovers_and_a_lease_from_a_void_moment_runs_from_the_void() -
     with host(scene, "2060"):
         moved = scene.team.epoch + 1
         scene.team.agent("carl", role="planner", task="trip").present(lease=MINUTE)
-    with pytest.raises(LeaseError, match=f"readmit void {moved}"):
+    with pytest.raises(LeaseError, match=f"readmit admin void {moved}"):
         scene.team.admin.sweep()
     scene.team.admin.void(moved, by="boss")
     assert scene.team.admin.sweep().departed == ()

@@ -37,7 +37,7 @@ def test_on_an_existing_store_a_policy_must_equal_what_is_in_force(governed: boo
     assert "looks.lifetime is 60, not 0" in str(refused.value)
     assert ("overseers is ('lead',), not ()" in str(refused.value)) is governed
     assert "govern(policy)" in str(refused.value)
-    assert "readmit init --policy" in str(refused.value)
+    assert "readmit admin govern" in str(refused.value)
     with Workspace.open(tmp_path / "team.db") as team:
         assert (team.admin.policy, team.epoch) == (before, epoch), "nobody is governed by what was refused"
         # The remedy, carried out.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def limited(write: Callable[[], object]) -> str:
     """Write something beyond a limit; returns the id that it waits as."""
-    with pytest.raises(RateError, match=r"It waits as (\w+): `readmit approve \1 --by boss`") as refused:
+    with pytest.raises(RateError, match=r"It waits as (\w+): `readmit admin approve \1 --by boss`") as refused:
         write()
     return str(refused.value).partition("It waits as ")[2].partition(":")[0]
 
@@ -166,8 +166,8 @@ def test_the_doctor_reports_what_waits_and_how_to_answer() -> None:
     (symptom,) = found.workspace.symptoms
     assert symptom.about == (waiting,)
     assert [remedy.command for remedy in symptom.remedies] == [
-        f"readmit approve {waiting} --by boss",
-        f"readmit decline {waiting} --by boss",
+        f"readmit admin approve {waiting} --by boss",
+        f"readmit admin decline {waiting} --by boss",
     ]
     assert "would end 1 thing" in str(found)
     assert "a secret" not in str(found)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from readmit.backends.adapters.mem0 import Mem0
     from readmit.backends.adapters.memobase import Memobase
     from readmit.backends.langgraph.records import LangGraphMemory
-    from readmit.backends.open_backend import Site, open_backend
     from readmit.backends.scopedmem import ScopedMem
+    from readmit.backends.store_lines import Site, open_backend
 else:
     __getattr__ = lazily(
         __name__,
@@ -24,7 +24,7 @@ else:
             "readmit.backends.langgraph.records": ("LangGraphMemory",),
             "readmit.backends.adapters.mem0": ("Mem0",),
             "readmit.backends.adapters.memobase": ("Memobase",),
-            "readmit.backends.open_backend": ("Site", "open_backend"),
+            "readmit.backends.store_lines": ("Site", "open_backend"),
             "readmit.backends.scopedmem": ("ScopedMem",),
         },
     )

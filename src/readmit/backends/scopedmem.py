@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from readmit.backends.open_backend import NoOptions
 from readmit.backends.port import Change, Hit, Stored
+from readmit.backends.store_lines import NoOptions
 from readmit.log.ledger import TEAM
 from readmit.log.memory_records import NewMemory
 from readmit.records.base import require_name
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.backends.open_backend import Site
     from readmit.backends.port import Material
+    from readmit.backends.store_lines import Site
     from readmit.log.memory_records import MemoryRecords, MemoryRow, MemoryVersion
     from readmit.models.protocols import Embedder
 

@@ -12,7 +12,7 @@ import msgspec
 
 from readmit.check.changed_files import LONGEST
 from readmit.check.check_values import CheckFinding, NameKind, Unchecked
-from readmit.models.open_model import open_model
+from readmit.models.model_lines import open_model
 from readmit.models.protocols import Failure
 from readmit.models.stages.verify import PairCase, Verifier
 from readmit.records.canonical import digest

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from readmit.cli import errors
+from readmit.cli import error_lines
 from readmit.cli.options import GroupedOption
-from readmit.cli.references import Reference, resolve_all
-from readmit.cli.status import Status
+from readmit.cli.references import Reference, resolve_params
+from readmit.cli.status import MEANINGS, Status
 from readmit.log.location import exists, names, shown
 from readmit.records.base import nfc
 from readmit.records.error_types import CheckLimitError, PendingAnswers, ReadmitError, StoreError
@@ -54,6 +54,15 @@ class Invocation(NamedTuple):
             return workspace.as_owner(signer=self.signer)
         return workspace if self.signer is None else _signing(workspace, self.signer)
 
+    def say(self, said: object, *lines: str) -> None:
+        """Print the outcome of a command: one JSON object, or lines for a person."""
+        from readmit.cli.output import emit, show
+
+        if self.json:
+            emit(said)
+        else:
+            show(*lines)
+
     def acting(self, by: str | None) -> Workspace:
         """The workspace for an act of the owner, or of the overseer ``by``.
 
@@ -63,14 +72,19 @@ class Invocation(NamedTuple):
 
 
 class Command(click.Command):
-    """A command. Its function gets the ``Invocation`` first and returns the exit status."""
+    """A command. Its function gets the ``Invocation`` first and returns the exit status.
+
+    ``store``: whether it works on one, named by ``--db``. ``ends_with`` are the exit statuses of its own, which
+    ``--help`` explains.
+    """
 
     def __init__(
-        self, *args: Any, store: bool = True, examples: Sequence[str] = (), fields: Mapping[str, str] | None = None,
-        **kwargs: Any,
+        self, *args: Any, callback: Callable[..., Any], store: bool = True, examples: Sequence[str] = (),
+        ends_with: Sequence[Status] = (), fields: Mapping[str, str] | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, callback=click.pass_obj(callback), **kwargs)  # type: ignore[misc]  # by its name alone
         self._examples = examples
+        self._ends_with = ends_with
         # Fields that errors name and that the command's parameters call differently.
         self._fields = fields or {}
         if store:
@@ -109,19 +123,19 @@ class Command(click.Command):
                 for param in self.params
             ):
                 with ctx.obj.open() as workspace:
-                    resolve_all(workspace, self.params, ctx.params)
+                    resolve_params(workspace, self.params, ctx.params)
             status = super().invoke(ctx)
         except (click.exceptions.Exit, click.Abort, click.ClickException, BrokenPipeError):
             raise
         except ReadmitError as error:
-            message = errors.in_options(str(error), self, self._fields)
-            status = errors.report(error, message, as_json=as_json, debug=debug)
+            message = error_lines.in_options(str(error), self, self._fields)
+            status = error_lines.report_error(error, message, as_json=as_json, debug=debug)
             status = {PendingAnswers: Status.WAITING, CheckLimitError: Status.TOO_MUCH}.get(type(error), status)
         except OSError as error:
-            status = errors.report(error, errors.of_file(error), as_json=as_json, debug=debug)
+            status = error_lines.report_error(error, error_lines.of_file(error), as_json=as_json, debug=debug)
         except Exception as error:  # noqa: BLE001 - whatever it is, the user gets one line, and a traceback on demand
             message = f"unexpected {type(error).__name__}: {error}; run again with --debug and report what it shows"
-            status = errors.report(error, message, as_json=as_json, debug=debug)
+            status = error_lines.report_error(error, message, as_json=as_json, debug=debug)
         ctx.exit(status or Status.OK)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -137,8 +151,20 @@ class Command(click.Command):
                 formatter.write_dl(sections[heading])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_examples(self._examples, formatter)
+        if self._examples:
+            with formatter.section("Examples"):
+                # Each on its own line however long it is.
+                formatter.write("".join(f"{'':{formatter.current_indent}}{line}\n" for line in self._examples))
+        if self._ends_with:
+            with formatter.section("Exit status"):
+                formatter.write_dl([(str(int(status)), MEANINGS[status]) for status in self._ends_with])
         super().format_epilog(ctx, formatter)
+
+
+class CommandGroup(click.Group):
+    """Commands under one word."""
+
+    command_class = Command
 
 
 def _signing(workspace: Workspace, file: str) -> Workspace:
@@ -155,22 +181,9 @@ def _signing(workspace: Workspace, file: str) -> Workspace:
     raise NotAllowedError(f"signer: the key in {file} is enrolled for nobody here; see `readmit writers enrol --help`")
 
 
-def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
-    """Examples as typed, each on its own line however long it is."""
-    if examples:
-        with formatter.section("Examples"):
-            formatter.write("".join(f"{'':{formatter.current_indent}}{line}\n" for line in examples))
-
-
-def command(group: click.Group, name: str, **kwargs: Any) -> Callable[[Callable[..., Any]], Command]:
-    """Add a function to a group as a ``Command`` that receives its ``Invocation``."""
-
-    def add(function: Callable[..., Any]) -> Command:
-        made = click.command(name, cls=Command, **kwargs)(click.pass_obj(function))
-        group.add_command(made)
-        return made
-
-    return add
+def command(name: str, **kwargs: Any) -> Callable[[Callable[..., Any]], Command]:
+    """Make a function a ``Command``."""
+    return click.command(name, cls=Command, **kwargs)
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:

@@ -2,19 +2,59 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import msgspec
 from click.core import ParameterSource
 
 from readmit.cli.references import Reference
+from readmit.records.base import Time
+from readmit.records.error_types import RecordError
 from readmit.records.policy import OWNER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 F = TypeVar("F", bound="Callable[..., Any]")
+WHO = "--principal A1 --role planner --task trip"
+"""An agent, for examples."""
+
+
+class MomentType(click.ParamType[datetime]):
+    """A moment with its time zone, as in 2026-05-04T09:00:00Z."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        try:
+            return msgspec.convert(value, Time)
+        except msgspec.ValidationError:
+            self.fail(f"{value!r} is no moment with a time zone; write it as 2026-05-04T09:00:00Z", param, ctx)
+
+
+class DurationType(click.ParamType[timedelta]):
+    """A span of time, as in 90s, 2h or 1d12h."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        if isinstance(value, timedelta):
+            return value
+        from readmit.scenario.durations import duration
+
+        try:
+            return duration(value, field="duration")
+        except RecordError as error:
+            self.fail(str(error).removeprefix("duration: "), param, ctx)
+
+
+MOMENT = MomentType()
+DURATION = DurationType()
 
 
 def identity(function: F) -> F:
@@ -98,7 +138,7 @@ def scope(function: F) -> F:
     return function
 
 
-def item(function: F) -> F:
+def item_fields(function: F) -> F:
     """What every kind of item can say."""
     for add in reversed(
         (
@@ -119,8 +159,10 @@ def item(function: F) -> F:
             click.option(
                 "--applies-to", "tasks", multiple=True, metavar="TASK", help="Only applicable to this task. Repeatable."
             ),
-            click.option("--valid-from", metavar="TIME", help="True from this moment, as in 2026-05-04T09:00:00Z."),
-            click.option("--valid-until", metavar="TIME", help="True until this moment."),
+            click.option(
+                "--valid-from", type=MOMENT, metavar="TIME", help="True from this moment, as in 2026-05-04T09:00:00Z."
+            ),
+            click.option("--valid-until", type=MOMENT, metavar="TIME", help="True until this moment."),
         )
     ):  # fmt: skip
         function = add(function)

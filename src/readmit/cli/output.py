@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from readmit.text.escapes import escaped, json_text
 
@@ -23,8 +25,21 @@ _NARROWEST = 20
 
 
 def emit(value: object) -> None:
-    """One JSON value on standard output."""
-    click.echo(json_text(value, indent=2))
+    """One JSON value on standard output. Records in it show every field, also those with their default."""
+    click.echo(json_text(plain(value), indent=2))
+
+
+def plain(value: Any) -> Any:
+    """A record as a mapping with all its fields, and all that it holds as what JSON has."""
+    if isinstance(value, msgspec.Struct):
+        config = value.__struct_config__
+        tag = {} if config.tag is None else {str(config.tag_field): config.tag}
+        return tag | {one.encode_name: plain(getattr(value, one.name)) for one in msgspec.structs.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(one) for one in value]
+    return msgspec.to_builtins(value)
 
 
 def show(*parts: RenderableType) -> None:

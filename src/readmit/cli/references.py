@@ -47,14 +47,14 @@ class Reference(click.ParamType[str]):
         name = ctx.params.get("workspace") or os.environ.get("READMIT_WORKSPACE") or DEFAULT_NAME
         try:
             with Invocation(json=False, db=db, workspace=name).open() as workspace:
-                found = find(workspace, self.spaces, incomplete, limit=_COMPLETIONS)
+                found = find_ids(workspace, self.spaces, incomplete, limit=_COMPLETIONS)
         except (ReadmitError, OSError):
             # A shell has no place for an error; the command itself reports it.
             return []
         return [CompletionItem(one.name, help=one.space) for one in found]
 
 
-def find(
+def find_ids(
     workspace: Workspace, spaces: Sequence[str], beginning: str, *, limit: int = _MANY, by: str | None = None
 ) -> list[Found]:
     """The ids with a prefix in some name spaces; for a writer, only of what it may know of."""
@@ -90,14 +90,14 @@ def _is_known(workspace: Workspace, space: str, name: str, by: str) -> bool:
     return True
 
 
-def resolve(
+def resolve_id(
     workspace: Workspace, spaces: Sequence[str], given: str, *, label: str, by: str | None = None
 ) -> Found | None:
     """The one id with this prefix; none if there is none. An exact match wins."""
     if not given:
         # An unset variable of a script must not match the only item of a workspace.
         raise UnknownError(f"{label} is empty; give an id, or its beginning")
-    found = find(workspace, spaces, given, by=by)
+    found = find_ids(workspace, spaces, given, by=by)
     exact = [one for one in found if one.name == given]
     if exact or len(found) == 1:
         return (exact or found)[0]
@@ -108,8 +108,8 @@ def resolve(
     raise UnknownError(f"{label}: {given!r} is the beginning of {names}{more}; give more of it")
 
 
-def resolve_all(workspace: Workspace, params: Sequence[click.Parameter], values: dict[str, Any]) -> None:
-    """Replace prefixes by full ids. The command refuses those that match nothing."""
+def resolve_params(workspace: Workspace, params: Sequence[click.Parameter], values: dict[str, Any]) -> None:
+    """Replace prefixes by full ids. An item that is unknown is refused; the command refuses anything else."""
     # What a principal writes is signed, if it has a key. Other commands are the operator's.
     writes = any(param.name == "signer" for param in params)
     by = (values.get("by") or values.get("principal")) if writes else None
@@ -117,13 +117,18 @@ def resolve_all(workspace: Workspace, params: Sequence[click.Parameter], values:
         kind, value = param.type, values.get(str(param.name))
         if not isinstance(kind, Reference) or value is None:
             continue
-        label = label_of(param)
-        if isinstance(value, str):
-            found = resolve(workspace, kind.spaces, value, label=label, by=by)
-            values[str(param.name)] = value if found is None else found.name
-        else:
-            each = ((one, resolve(workspace, kind.spaces, one, label=label, by=by)) for one in value)
-            values[str(param.name)] = tuple(one if found is None else found.name for one, found in each)
+        found = tuple(
+            _meant(workspace, kind.spaces, one, label_of(param), by)
+            for one in ((value,) if isinstance(value, str) else value)
+        )
+        values[str(param.name)] = found[0] if isinstance(value, str) else found
+
+
+def _meant(workspace: Workspace, spaces: Sequence[str], given: str, label: str, by: str | None) -> str:
+    found = resolve_id(workspace, spaces, given, label=label, by=by)
+    if found is None and spaces == ("item",):
+        raise UnknownError(f"{label}: no item {given!r}; `readmit items` lists them")
+    return given if found is None else found.name
 
 
 def label_of(param: click.Parameter) -> str:

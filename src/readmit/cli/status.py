@@ -32,7 +32,7 @@ MEANINGS = {
     Status.UNVERIFIED: "a signature, an audit trail or a replay does not verify",
     Status.WAITING: "requests wait in a batch directory; answer them and run the same command again",
     Status.OUTAGE: "a model's provider gave no answer; run the same command again when it does",
-    Status.UNWELL: "`readmit doctor` found a problem, or `readmit sweep` a lease that it cannot judge",
+    Status.UNWELL: "`readmit doctor` found a problem, or `readmit admin sweep` a lease that it cannot judge",
     Status.TOO_MUCH: "`readmit check` gave up: the tree or a memory file takes more time or memory than it may",
     Status.INTERRUPTED: "stopped by Ctrl-C; run the same command again to continue",
 }

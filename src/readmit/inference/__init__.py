@@ -10,9 +10,10 @@ from readmit.inference.duty_plan import Planned
 from readmit.inference.inference import Inference
 from readmit.inference.ingestion import Ingested
 from readmit.inference.prepared import Prepared
-from readmit.inference.settings import InferenceModels, Settings, settings_from
+from readmit.inference.settings import InferenceModels, RequestBudgets, Settings, settings_from
 from readmit.inference.watch import Announcement, Look, Watch
 from readmit.models.stages.extract import Turn
+from readmit.rules.invalidate.propose import Signal
 
 __all__ = [
     "Announcement",
@@ -23,8 +24,10 @@ __all__ = [
     "Look",
     "Planned",
     "Prepared",
+    "RequestBudgets",
     "Resolution",
     "Settings",
+    "Signal",
     "Turn",
     "Watch",
     "settings_from",

@@ -13,6 +13,7 @@ import msgspec
 from readmit.models.embedders import CachedEmbedder, TextVectors
 from readmit.models.protocols import Failure
 from readmit.models.stages import scan
+from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.models.stages.imply import IMPLIED, PREMISES, write_lines
 from readmit.records.canonical import digest, digest_of
 from readmit.records.error_types import ModelError
@@ -78,16 +79,17 @@ def derive_lines(
     return DerivedLines({**lines, **made}, failed)
 
 
-def keep_premises(derived: DerivedTexts, by: str, known: Mapping[str, Sequence[str]]) -> None:
-    """Keep premises that came with an extraction: they need no request of their own."""
-    derived.write(
-        PREMISES.stored, by, {source_of(text): msgspec.json.encode(lines) for text, lines in known.items() if lines}
-    )
+def keep_extraction(
+    derived: DerivedTexts, model: str, premises: Mapping[str, Sequence[str]], facts: Mapping[str, Sequence[str]]
+) -> None:
+    """Keep an extraction's premises by statement, and its statements by observation: no model is asked for them again.
 
-
-def keep_facts(derived: DerivedTexts, by: str, known: Mapping[str, Sequence[str]]) -> None:
-    """Keep the statements that an extraction found in observations, also if it found none."""
-    derived.write(IMPLIED.stored, by, {source_of(text): msgspec.json.encode(lines) for text, lines in known.items()})
+    An observation in which it found none is kept as such.
+    """
+    by = maker(model, EXTRACT)
+    kept = {source_of(text): msgspec.json.encode(lines) for text, lines in premises.items() if lines}
+    derived.write(PREMISES.stored, by, kept)
+    derived.write(IMPLIED.stored, by, {source_of(text): msgspec.json.encode(lines) for text, lines in facts.items()})
 
 
 def maker(model: str, prompt: str) -> str:

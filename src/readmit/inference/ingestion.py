@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
-from readmit.inference.derive import keep_facts, keep_premises, maker
+from readmit.inference.derive import keep_extraction, maker
 from readmit.models.protocols import Failure
 from readmit.models.stages.extract import PROMPT, WITHOUT, Drop, ExtractFrom, Extraction, Turn, extract_claims
 from readmit.records.base import LONGEST_NAME
@@ -92,10 +92,10 @@ def ingest(
                 continue
             drafts = [_draft(item, seen[name].text, model_name) for item in said.items]
             kept = [one for one in drafts if isinstance(one, _Draft)]
-            keep_premises(desk_of(workspace).log.derived, model_name, {one.text: one.premises for one in kept})
-            keep_facts(
+            keep_extraction(
                 desk_of(workspace).log.derived,
-                model_name,
+                model.name,
+                {one.text: one.premises for one in kept},
                 {seen[name].text: tuple(dict.fromkeys(one.text for one in kept))},
             )
             items = tuple(

@@ -8,7 +8,7 @@ import msgspec
 
 from readmit.models.embedders import open_embedder
 from readmit.models.fence import MAX_CHARS
-from readmit.models.open_model import open_model
+from readmit.models.model_lines import open_model
 from readmit.models.stages import imply, link, scan, verify
 from readmit.records.arguments import check_fields
 from readmit.records.base import Record

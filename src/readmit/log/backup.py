@@ -158,7 +158,7 @@ def _alone(place: Path) -> Iterator[None]:
 @contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     if not path.is_file():
-        raise StoreError(f"{path} is not a file; name a backup that `readmit backup` made")
+        raise StoreError(f"{path} is not a file; name a backup that `readmit admin backup` made")
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)) as sql:
             is_made(sql)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from readmit.models.embedders import FunctionEmbedder, Lexical, MiniLM, OpenAIEmbedder, open_embedder
     from readmit.models.endpoint import Endpoint
     from readmit.models.gguf import Gguf
-    from readmit.models.open_model import open_model
+    from readmit.models.model_lines import open_model
     from readmit.models.openai_compatible import OpenAICompatible
     from readmit.models.protocols import Ask, Embedder, Failure, Fault, Model, OpenModel, Reply, Usage
     from readmit.models.recorded import Recorded, Recorder
@@ -30,7 +30,7 @@ else:
             "readmit.models.embedders": ("FunctionEmbedder", "Lexical", "MiniLM", "OpenAIEmbedder", "open_embedder"),
             "readmit.models.endpoint": ("Endpoint",),
             "readmit.models.gguf": ("Gguf",),
-            "readmit.models.open_model": ("open_model",),
+            "readmit.models.model_lines": ("open_model",),
             "readmit.models.openai_compatible": ("OpenAICompatible",),
             "readmit.models.recorded": ("Recorded", "Recorder"),
             "readmit.models.stages.answer": ("Opinion", "Question", "opine"),

@@ -32,6 +32,10 @@ _OPTIONS = {
 }
 
 
+# Verbs below ``workspace.admin`` and ``readmit admin``.
+_ADMIN = frozenset({"approve", "decline", "overrule", "reassign"})
+
+
 class Remedy(msgspec.Struct, frozen=True):
     """What to do, as a call and as a command. ``…`` stands for what only the team knows."""
 
@@ -75,7 +79,7 @@ def govern(policy: Policy, **changes: Any) -> Remedy:
     changed = msgspec.to_builtins(msgspec.structs.replace(policy, **changes))
     set_here = {name: value for name, value in changed.items() if value != usual[name]}
     whole = json.dumps(set_here, ensure_ascii=False)
-    return Remedy(call, f"echo {shlex.quote(whole)} | readmit init --policy -")
+    return Remedy(call, f"echo {shlex.quote(whole)} | readmit admin govern -")
 
 
 def reassign(who: Identity, role: str, by: str) -> Remedy:
@@ -87,7 +91,7 @@ def void(event: int, by: str) -> Remedy:
     """Void the date of an event."""
     owner = by == OWNER
     call = f"workspace.as_owner().admin.void({event})" if owner else f"workspace.admin.void({event}, by={_quoted(by)})"
-    return Remedy(call, f"readmit void {event} {'--as-owner' if owner else _options({'by': by})}")
+    return Remedy(call, f"readmit admin void {event} {'--as-owner' if owner else _options({'by': by})}")
 
 
 def depart(who: Identity) -> Remedy:
@@ -97,7 +101,7 @@ def depart(who: Identity) -> Remedy:
 
 def sweep() -> Remedy:
     """Depart for every agent whose lease ran out."""
-    return Remedy("workspace.admin.sweep(trust_clock=True)", "readmit sweep --trust-clock")
+    return Remedy("workspace.admin.sweep(trust_clock=True)", "readmit admin sweep --trust-clock")
 
 
 def come_back(who: Identity, *, purpose: str | None = None) -> Remedy:
@@ -127,7 +131,8 @@ def command(verb: str, given: Sequence[str], options: str = "") -> str:
     """A command line that can be pasted. Behind ``--``, an id that begins with a dash is no option."""
     names = " ".join(map(_shell, given))
     words = (options, "--", names) if any(one.startswith("-") for one in given) else (names, options)
-    return " ".join(("readmit", verb, *filter(None, words)))
+    below = ("admin",) if verb in _ADMIN else ()
+    return " ".join(("readmit", *below, verb, *filter(None, words)))
 
 
 def _both(verb: str, given: tuple[str, ...], fields: Mapping[str, Any], *options: str) -> Remedy:
@@ -136,6 +141,7 @@ def _both(verb: str, given: tuple[str, ...], fields: Mapping[str, Any], *options
     said = [*map(_quoted, given), *(f"{name}={_value(value)}" for name, value in fields.items())]
     every = ("--as-owner" if owner else "", _options(fields), *options)
     handle = "workspace.as_owner()" if owner else "workspace"
+    handle += ".admin" if verb in _ADMIN else ""
     return Remedy(f"{handle}.{verb}({', '.join(said)})", command(verb, given, " ".join(filter(None, every))))
 
 

@@ -102,7 +102,7 @@ class _Answer(NamedTuple):
 
 OLDER = (
     "This store ends before the last exposure: an older copy was put back. Put a newer one back, or accept the loss: "
-    "`readmit restore --help` says how"
+    "`readmit admin restore --help` says how"
 )
 
 

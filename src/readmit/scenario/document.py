@@ -18,12 +18,13 @@ from readmit.records.base import Name, Record, Text, Time
 from readmit.records.canonical import explained, fields_at, repeated_key, without_mark
 from readmit.records.error_types import ScenarioError
 from readmit.records.policy import Policy
-from readmit.scenario.steps import Step, every_step, step_that_does, writing_steps
+from readmit.scenario.steps import Step, every_step, writing_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Step)
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -51,7 +52,7 @@ def _scenario(steps: tuple[type[Step], ...]) -> type[Scenario]:
     return cast("type[Scenario]", msgspec.defstruct("Scenario", fields, bases=(Scenario,), kw_only=True))
 
 
-def read(data: bytes | str, *, file: str = "") -> Scenario:
+def read_scenario(data: bytes | str, *, file: str = "") -> Scenario:
     """A scenario from its JSON. ``file`` is where it was read from, for errors."""
     return _read(data, file, _scenario(every_step()))
 
@@ -62,22 +63,20 @@ def read_steps(data: bytes | str, *, file: str = "") -> tuple[Step, ...]:
     return _read(data, file, kinds)
 
 
-def step(fields: Mapping[str, object]) -> Step:
-    """One step from plain values; errors name its fields after its ``do``."""
-    kind: Any = step_that_does(str(fields.get("do"))) or _one_of(every_step())
+def read_step(kind: type[S], fields: Mapping[str, object]) -> S:
+    """One step from plain values; errors begin with the field."""
     try:
-        made: Step = msgspec.convert(fields, kind)
+        return msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
-        raise ScenarioError(_located(str(error), kind).replace("$", str(fields.get("do", "step")), 1)) from None
-    return made
+        raise ScenarioError(_located(str(error), kind).removeprefix("$.")) from None
 
 
 def shipped(name: str) -> Scenario:
     """A scenario that comes with readmit."""
-    return read(resources.files("readmit").joinpath("scenario", f"{name}.json").read_bytes())
+    return read_scenario(resources.files("readmit").joinpath("scenario", f"{name}.json").read_bytes())
 
 
-def schema() -> dict[str, Any]:
+def scenario_schema() -> dict[str, Any]:
     """The JSON Schema of a scenario."""
     found: dict[str, Any] = _lenient(msgspec.json.schema(_scenario(every_step())))
     return {"$schema": DIALECT, "title": "readmit scenario", **found}

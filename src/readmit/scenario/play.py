@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from readmit.records.acts.event import Event
     from readmit.records.decisions import Disposition
     from readmit.records.reasons import Reason
     from readmit.returning.expose import Bundle
@@ -94,7 +95,16 @@ def played(
         yield Play(scenario, workspace, _perform(scenario, workspace, clock, watch))
 
 
-def write(
+def write_declared(workspace: Workspace, step: steps.DeclaredStep) -> Event:
+    """Write an event whose kind says how people write it."""
+    kind, payload = steps.event_of(step)
+    # An answer has the id of what it answers.
+    own = payload.waiting if isinstance(payload, Approve | Decline) else None
+    desk = desk_of(workspace)
+    return desk.log.event(desk.writer.write(kind, payload, by=step.by, id=step.id or own, at=step.at))
+
+
+def write_steps(
     workspace: Workspace, written: Sequence[steps.Step], *, watch: Callable[[], object] = lambda: None
 ) -> list[str]:
     """Play steps that only write, as one act. Returns the id of each."""
@@ -216,11 +226,7 @@ class Player:
             case steps.ProgressStep():
                 return workspace.progress(**self._item_fields(step, path))
             case steps.DeclaredStep():
-                kind, payload = steps.event_of(step)
-                # An answer has the id of what it answers.
-                own = payload.waiting if isinstance(payload, Approve | Decline) else None
-                epoch = desk_of(workspace).writer.write(kind, payload, by=step.by, id=step.id or own, at=step.at)
-                return desk_of(workspace).log.event(epoch).name
+                return write_declared(workspace, step).name
             case steps.RememberStep() | steps.DepartStep():
                 return self._agent(step)
         return str(self._lifecycle(step, path))

@@ -236,10 +236,15 @@ def step_that_does(name: str) -> type[Step] | None:
     for step in (*_WRITING, *_DECIDING):
         if step.__struct_config__.tag == name:
             return step
-    if name not in KINDS:
+    kind = _written_by(name)
+    if kind is None:
         load_declared_elsewhere()
-    kind = KINDS.get(name)
-    return None if kind is None or kind.wording is None else declared_step(kind)
+        kind = _written_by(name)
+    return None if kind is None else declared_step(kind)
+
+
+def _written_by(verb: str) -> DeclaredKind | None:
+    return next((kind for kind in KINDS.values() if kind.verb == verb and kind.wording is not None), None)
 
 
 def every_step() -> tuple[type[Step], ...]:
@@ -248,6 +253,7 @@ def every_step() -> tuple[type[Step], ...]:
 
 
 _declared: dict[type, type[DeclaredStep]] = {}
+_declared_by: dict[type[DeclaredStep], DeclaredKind] = {}
 
 
 def declared_step(kind: DeclaredKind) -> type[DeclaredStep]:
@@ -263,16 +269,17 @@ def declared_step(kind: DeclaredKind) -> type[DeclaredStep]:
             bases=(DeclaredStep,),
             namespace={"__doc__": kind.doc},
             module=__name__,
-            tag=str(kind),
+            tag=kind.verb,
             kw_only=True,
         )
         _declared[kind.payload] = cast("type[DeclaredStep]", made)
+        _declared_by[_declared[kind.payload]] = kind
     return _declared[kind.payload]
 
 
 def event_of(step: DeclaredStep) -> tuple[DeclaredKind, Record]:
     """The event that a step writes."""
-    kind = KINDS[str(step.__struct_config__.tag)]
+    kind = _declared_by[type(step)]
     fields = {said.field: getattr(step, said.name) for said in said_fields(kind)}
     # Equal moments have equal bytes.
     moments = {name: utc(value, field=name) for name, value in fields.items() if isinstance(value, datetime)}

@@ -65,7 +65,7 @@ def check_in_force(log: Log, policy: Policy | None) -> None:
         raise ConflictError(
             f"policy: in workspace {log.workspace!r} another one is in force: {found}. The policy given to open is for "
             "a new workspace: leave it out, or change the one in force for everybody with "
-            "workspace.as_owner().admin.govern(policy) or `readmit init --policy FILE`"
+            "workspace.as_owner().admin.govern(policy) or `readmit admin govern FILE`"
         )
 
 

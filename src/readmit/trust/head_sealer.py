@@ -135,7 +135,7 @@ class LogSealer:
         if head.size < pinned.size:
             raise TamperedError(
                 f"workspace {self._workspace!r} was rolled back: it has {head.size} commits, and {pinned.size} were "
-                "seen here before; put the newer database back, or accept the loss with `readmit restore`"
+                "seen here before; put the newer database back, or accept the loss with `readmit admin restore`"
             )
         proof = log.consistency(pinned.size, head.size)
         if not verify_consistency(pinned.size, pinned.root, head.size, head.root, proof):

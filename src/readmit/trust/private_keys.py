@@ -127,7 +127,7 @@ class MemoryRing(KeyRing):
 
 
 class FileRing(KeyRing):
-    """Keys in a directory of their own, read anew at each use: a key that another process adds counts at once."""
+    """Keys in a directory of their own, read again at each use: a key that another process adds counts at once."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = self.where = directory

@@ -19,8 +19,8 @@ import msgspec
 from readmit.backends.admission import Ground, Standing, gone, items_of, standing, unaltered
 from readmit.backends.bound_writes import BoundBackend, bindings, conservative
 from readmit.backends.handle import Gate, ReturnedMemory
-from readmit.backends.open_backend import open_backend
 from readmit.backends.port import Banked, Mending
+from readmit.backends.store_lines import open_backend
 from readmit.diagnosis.history import explain
 from readmit.log.ledger import TEAM
 from readmit.records.acts.deliveries import Exposed

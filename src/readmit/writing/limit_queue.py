@@ -42,7 +42,7 @@ def file(log: Log, drafts: Sequence[Draft], limit: RateError, *, by: str, policy
             held = tuple(map(_held_back, drafts))
             append_own(log, EventKind.WAIT, Wait(events=held, limit=str(limit)[:2_000]), id=name, by=by, at=now)
     who = f"--by {shlex.quote(policy.overseers[0])}" if policy.overseers else "--as-owner"
-    return RateError(f"{limit}. It waits as {name}: `readmit approve {name} {who}` lets it through")
+    return RateError(f"{limit}. It waits as {name}: `readmit admin approve {name} {who}` lets it through")
 
 
 def waiting(log: Log) -> list[Event]:

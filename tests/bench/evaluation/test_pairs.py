@@ -16,9 +16,9 @@ from readmit.records.verdicts import Answer, Pair, Ruling, Verdict
 from readmit_bench.evaluation import scores
 from readmit_bench.evaluation.development import StalePair
 from readmit_bench.evaluation.pairs import LabelledPair, PairJudgment, evaluate, load_cases, stale_cases, three_answers
+from readmit_bench.evaluation.plain_tables import pairs_table
 from readmit_bench.evaluation.plots import plot_pairs
 from readmit_bench.evaluation.stored_judgments import stored_judgments
-from readmit_bench.evaluation.tables import pairs_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

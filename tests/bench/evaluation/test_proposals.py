@@ -21,9 +21,9 @@ from readmit_bench.evaluation.development import (
     stale_pairs,
 )
 from readmit_bench.evaluation.histories import SESSIONS, build_history, histories, statements_only
+from readmit_bench.evaluation.plain_tables import proposals_table
 from readmit_bench.evaluation.plots import plot_proposals
 from readmit_bench.evaluation.proposals import PlainCosine, Vectorizer, measure
-from readmit_bench.evaluation.tables import proposals_table
 
 if TYPE_CHECKING:
     from pathlib import Path

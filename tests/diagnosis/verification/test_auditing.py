@@ -220,7 +220,7 @@ def test_a_store_set_back_together_with_its_keys_shows_against_a_head_kept_elsew
     of_another = head_of(original)
     whole = scenario.shipped("travel")
     file = tmp_path / "trip.db"
-    with played(scenario.read(json.dumps(_without_last(whole))), file):
+    with played(scenario.read_scenario(json.dumps(_without_last(whole))), file):
         pass
     shutil.copy(file, tmp_path / "backup.db")
     shutil.copytree(keys_of(file), tmp_path / "backup-keys")

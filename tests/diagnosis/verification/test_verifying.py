@@ -196,7 +196,7 @@ def test_commits_that_cannot_be_read_there_are_named(team: Path, mounted: Path) 
         shutil.copy(team.with_name("team.db-wal"), mounted.with_name("team.db-wal"))
     said = as_somebody_without_rights(mounted)
     assert "team.db-wal beside it holds commits that cannot be read here" in said
-    assert "readmit backup" in said
+    assert "readmit admin backup" in said
 
 
 def test_keys_that_cannot_be_read_can_be_named(team: Path, mounted: Path) -> None:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from readmit_bench.actor_answers import choices_in, choose, chosen, texts
-from readmit_bench.datasets.manbench import is_eligible, with_answers
+from readmit_bench.datasets.manbench_cases import is_eligible, with_answers
 from readmit_bench.metrics import OLD_VALID
-from readmit_bench.prompting import request
+from readmit_bench.prompt_requests import request
 
 if TYPE_CHECKING:
-    from readmit.models.protocols import Model
-    from readmit_bench.datasets.manbench import ManBenchLabels
+    from readmit.models import Model
+    from readmit_bench.datasets.manbench_cases import ManBenchLabels
     from readmit_bench.episodes import Case
     from readmit_bench.settings import ManBenchSettings
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.models.protocols import Failure, Reply
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.models import Failure, Reply
 from readmit_bench.notes import notes
-from readmit_bench.prompting import request
+from readmit_bench.prompt_requests import request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.models.protocols import Ask, Model
+    from readmit.models import Ask, Model
     from readmit_bench.episodes import Checkpoint, View
 
 NOTHING = "(no notes)"

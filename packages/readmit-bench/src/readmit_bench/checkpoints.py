@@ -12,7 +12,7 @@ from readmit_bench.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
-    from readmit.models.protocols import Embedder, Model
+    from readmit.models import Embedder, Model
     from readmit_bench.episodes import Checkpoint, Episode
 
 

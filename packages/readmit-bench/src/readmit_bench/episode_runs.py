@@ -13,20 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from readmit.records.error_types import PendingAnswers, ReadmitError, UnknownError
+from readmit.errors import PendingAnswers, ReadmitError, UnknownError
 from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.checkpoints import work_state
 from readmit_bench.methods import Resources, admitted, checked, entry_named
 from readmit_bench.methods import made as method_made
-from readmit_bench.methods.protocol import Answering
+from readmit_bench.methods.method import Answering
 from readmit_bench.notes import notes
 from readmit_bench.results import Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from readmit.models.protocols import Embedder, Model
-    from readmit.models.usage import StageUsage
+    from readmit.models import Embedder, Model, StageUsage
     from readmit_bench.episodes import Case, Checkpoint, Episode, View
     from readmit_bench.method_process import Made
     from readmit_bench.methods import Method

@@ -8,14 +8,14 @@ because a task name and a position would reveal the condition to a ManBench meth
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from readmit.models.stages.plan import Plan
-from readmit.records.base import Record
-from readmit.records.canonical import canonical, digest_of, digest_of_lines
+from readmit.events import Record
+from readmit.lab import Plan, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -264,9 +264,14 @@ class Dataset(Generic[L]):
 
 def digest_of_cases(cases: Iterable[Case[Any]]) -> str:
     """Shows that a run and its report use the same episodes. Labels are not in it."""
-    return digest_of_lines(canonical(case.episode) for case in cases)
+    whole = hashlib.sha256()
+    # One at a time: together they may exceed memory.
+    for number, case in enumerate(cases):
+        whole.update(b"\n" if number else b"")
+        whole.update(canonical(case.episode))
+    return whole.hexdigest()
 
 
 def opaque_id(benchmark: str, case: str) -> str:
     """An id that names the case to the scorer and reveals nothing to a method."""
-    return digest_of(f"{benchmark}\n{case}".encode())[:16]
+    return hashlib.sha256(f"{benchmark}\n{case}".encode()).hexdigest()[:16]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit_bench.reading import words
+from readmit_bench.plain_turns import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.models.protocols import Embedder
+    from readmit.models import Embedder
 
     Matrix = NDArray[np.float32]
 

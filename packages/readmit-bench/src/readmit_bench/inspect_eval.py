@@ -9,7 +9,7 @@ from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_summaries, write_eval_log
 from inspect_ai.model import GenerateConfig, Model, get_model
 
-from readmit.records.error_types import ModelError
+from readmit.errors import ModelError
 from readmit_bench import provider
 from readmit_bench.provider import Readmit, connections, inspect_name, samples
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
 
     from readmit_bench.outages import Fuse
-    from readmit_bench.running import ProviderCalls
+    from readmit_bench.study_runs import ProviderCalls
 
 
 def drive(tasks: Sequence[Task], models: Mapping[str, str], logs: Path, how: ProviderCalls, fuse: Fuse) -> None:

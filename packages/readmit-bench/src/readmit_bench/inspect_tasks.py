@@ -21,8 +21,8 @@ from inspect_ai.scorer import Score, Target, mean, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import apply_limits, time_limit
 
-from readmit.models.usage import Metered, TokenLedger
-from readmit.records.error_types import PendingAnswers, ReadmitError, UnknownError
+from readmit.errors import PendingAnswers, ReadmitError, UnknownError
+from readmit.models import Metered, TokenLedger
 from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.episode_runs import Attempt, Roles, attempt, line_of, method_named, scored, with_usage
 from readmit_bench.inspect_transcripts import as_messages, as_metadata

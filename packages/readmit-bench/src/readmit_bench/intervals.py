@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

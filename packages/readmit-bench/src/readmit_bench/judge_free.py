@@ -22,12 +22,12 @@ from readmit_bench.episodes import View
 from readmit_bench.metrics import ManBenchOutcome, MemoraOutcome, percent, score_memora
 from readmit_bench.notes import handed, text
 from readmit_bench.polarity import Spoken
-from readmit_bench.wording import fold_typeset
+from readmit_bench.spellings import fold_typeset
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit_bench.datasets.manbench import ManBenchLabels
+    from readmit_bench.datasets.manbench_cases import ManBenchLabels
     from readmit_bench.episodes import Case, Checkpoint, Episode, Wanted
 
 

@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from readmit.models.protocols import Failure
-from readmit.models.structured import ask_typed
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.models import Failure, ask_typed
 from readmit_bench.metrics import MemoraOutcome, StaleOutcome
-from readmit_bench.prompting import request
+from readmit_bench.prompt_requests import request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.models.protocols import Model
-    from readmit_bench.datasets.memora import MemoraLabels
-    from readmit_bench.datasets.stale import StaleLabels
+    from readmit.models import Model
+    from readmit_bench.datasets.memora_cases import MemoraLabels
+    from readmit_bench.datasets.stale_cases import StaleLabels
     from readmit_bench.episodes import Episode
 
 CRITERIA_TOKENS = 2_048

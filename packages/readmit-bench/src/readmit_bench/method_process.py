@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Self
 
 import msgspec
 
-from readmit.records.error_types import ReadmitError, RecordError
+from readmit.errors import ReadmitError, RecordError
 from readmit_bench.episodes import Checkpoint, View
 from readmit_bench.methods import Resources, made
 

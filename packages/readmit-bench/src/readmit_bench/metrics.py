@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from readmit.records.base import Record
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.events import Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

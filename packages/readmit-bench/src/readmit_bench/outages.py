@@ -12,13 +12,13 @@ from collections import Counter
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from readmit.models.chat import failure_of, one_line
-from readmit.models.protocols import Fault
+from readmit.lab import failure_of
+from readmit.models import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit.models.protocols import Ask, Failure
+    from readmit.models import Ask, Failure
 
 PATIENCE = 3
 """How many outages in a row, each after the provider's own retries, end a run."""
@@ -91,11 +91,11 @@ def meaning(ask: Ask, role: str, error: Exception) -> Failure | Outage:
         if isinstance(cause, ProviderFailure) and cause.failure.fault in _FINAL_FAULTS:
             return failure_of(ask, cause.failure.fault, cause.failure.message)
     status = next((code for cause in causes if (code := _status(cause)) is not None), None)
-    said = one_line(f"{role}: {_said(causes)}")
+    refused = failure_of(ask, Fault.REFUSED, f"{role}: {_said(causes)}")
     if status in _REFUSED:
-        return failure_of(ask, Fault.REFUSED, said)
+        return refused
     denied = any(isinstance(cause, ProviderFailure) and cause.failure.fault is Fault.DENIED for cause in causes)
-    return Outage(said, hopeless=denied or status in _HOPELESS)
+    return Outage(refused.message, hopeless=denied or status in _HOPELESS)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -6,8 +6,8 @@ it, "avoid" against it, and a denial beside such a word reverses it ("do not lik
 ending by itself speaks against it ("X is not for me", "take this off my list: X"). If nothing takes a stance, the thing
 is named without objection, which counts as for.
 
-The words are general English. They are separate from ``reading.py``, because a method must not be scored by the rules
-it reads by.
+The words are general English. They are separate from ``plain_turns.py``, because a method must not be scored by the
+rules it reads by.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from readmit_bench.wording import fold_typeset
+from readmit_bench.spellings import fold_typeset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

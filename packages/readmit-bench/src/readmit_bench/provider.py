@@ -17,10 +17,8 @@ from anyio import CapacityLimiter, current_time, sleep, to_thread
 from inspect_ai.log._samples import sample_active
 from inspect_ai.model import GenerateConfig, ModelAPI, ModelOutput, ModelUsage, RetryDecision, modelapi
 
-from readmit.models.batch import batch_status
-from readmit.models.open_model import open_model
-from readmit.models.protocols import Ask, Failure, Fault
-from readmit.records.error_types import ModelError, PendingAnswers
+from readmit.errors import ModelError, PendingAnswers
+from readmit.models import Ask, Failure, Fault, batch_status, open_model
 from readmit_bench.outages import ProviderFailure
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage
     from inspect_ai.tool import ToolChoice, ToolInfo
 
-    from readmit.models.protocols import OpenModel
+    from readmit.models import OpenModel
 
 PENDING, TROUBLE = "readmit_pending", "readmit_trouble"
 KINDS = ("openai", "gguf", "batch", "recorded")

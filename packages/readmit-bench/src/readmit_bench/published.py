@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from readmit.records.base import Record
-from readmit.records.canonical import decode
+from readmit.events import Record
+from readmit.lab import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from readmit.models.protocols import Reply
-from readmit.models.usage import StageUsage
-from readmit.records.base import Record
-from readmit.records.canonical import decode
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.events import Record
+from readmit.lab import decode
+from readmit.models import Reply, StageUsage
 from readmit_bench.episodes import View
 from readmit_bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
 

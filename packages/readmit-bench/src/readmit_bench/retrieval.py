@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from readmit_bench.episodes import Budget, Checkpoint, Row
 from readmit_bench.facts import Facts
-from readmit_bench.reading import facts
+from readmit_bench.plain_turns import facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
-    from readmit.models.protocols import Embedder
+    from readmit.models import Embedder
     from readmit_bench.episodes import Episode, Session
 
 # Positions on an episode's clock: session index × this + turn number.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from readmit_bench.checkpoints import checkpoints
-from readmit_bench.evaluation.tables import plain_table
+from readmit_bench.evaluation.plain_tables import plain_table
 from readmit_bench.intervals import Sample, interval_of, resampled
 from readmit_bench.judge_free import reach, score_view
 from readmit_bench.methods.static import Static
@@ -24,8 +24,8 @@ from readmit_bench.retrieval import CLOCK
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from readmit.models.protocols import Embedder
-    from readmit_bench.datasets.memora import MemoraLabels
+    from readmit.models import Embedder
+    from readmit_bench.datasets.memora_cases import MemoraLabels
     from readmit_bench.episodes import Case, Checkpoint
     from readmit_bench.settings import Settings
 

@@ -24,9 +24,9 @@ from inspect_ai.model import (
 )
 from inspect_ai.util import JSONSchema, LimitExceededError
 
-from readmit.models.chat import failure_of
-from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
-from readmit.records.error_types import ModelError, PendingAnswers, UnknownError
+from readmit.errors import ModelError, PendingAnswers, UnknownError
+from readmit.lab import failure_of
+from readmit.models import Ask, Failure, Fault, Reply, Usage
 from readmit_bench.outages import Fuse, Outage, meaning
 from readmit_bench.provider import PENDING, TROUBLE
 from readmit_bench.results import JUDGE

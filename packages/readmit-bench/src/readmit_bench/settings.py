@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from readmit.records.base import Record
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.events import Record
 from readmit_bench.episodes import Budget
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ CountOrNone = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 Threshold = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Fraction = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 Span = tuple[CountOrNone, CountOrNone]
+Period = Literal["weekly", "monthly", "quarterly"]
+PERIODS: tuple[Period, ...] = ("weekly", "monthly", "quarterly")
 DEFAULT = "default"
 
 
@@ -35,6 +37,8 @@ class MemoraSettings(Record, frozen=True, kw_only=True):
     """
 
     departures: Annotated[tuple[Fraction, ...], msgspec.Meta(min_length=1)] = (0.25, 0.50, 0.75)
+    periods: Annotated[tuple[Period, ...], msgspec.Meta(min_length=1)] = PERIODS
+    """Of these, what the folder holds is drawn from. ``--period`` sets it."""
     answer_tokens: Count = 2048
     state_prediction_tokens: Count = 4096
     retrieved_before: CountOrNone = 10
@@ -56,6 +60,8 @@ class MemoraSettings(Record, frozen=True, kw_only=True):
             raise ValueError(f"facts_initial: {self.facts_initial} is above facts_at_most, {self.facts_at_most}")
         if len(set(self.departures)) < len(self.departures):
             raise ValueError("departures: a departure is named twice; name each once")
+        if len(set(self.periods)) < len(self.periods):
+            raise ValueError("periods: a period is named twice; name each once")
 
     @property
     def budget(self) -> Budget:

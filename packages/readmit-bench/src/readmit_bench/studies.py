@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.benchmarks import Study, benchmark_named, benchmarks
 from readmit_bench.datasets.smoke import SMOKE, SMOKE_NOTE
 from readmit_bench.episodes import Case, Dataset

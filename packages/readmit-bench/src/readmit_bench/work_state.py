@@ -28,14 +28,15 @@ from __future__ import annotations
 import re
 from contextlib import closing
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.models.fence import MAX_CHARS
-from readmit.models.protocols import Failure
-from readmit.models.stages import extract as reading
-from readmit_bench.evaluation.verifying import moment_of
+from readmit.inference import Turn
+from readmit.lab import ExtractFrom, extract_claims
+from readmit.models import Failure
+from readmit_bench.evaluation.model_verifier import moment_of
 from readmit_bench.retrieval import (
     CLOCK,
     Ranker,
@@ -43,22 +44,21 @@ from readmit_bench.retrieval import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from decimal import Decimal
 
-    from readmit.models.protocols import Embedder, Model
-    from readmit.models.stages.extract import Extracted
+    from readmit.lab import Extracted
+    from readmit.models import Embedder, Model
     from readmit_bench.episodes import Checkpoint, Row, Session
 
 
 @dataclass(frozen=True)
 class Extracting:
-    """How sessions are read: the paper's parameters of one benchmark."""
+    """How sessions are read: the paper's parameters of one benchmark. The defaults are the product's own."""
 
     per_call: int = 1
-    max_items: int = reading.MAX_ITEMS
-    min_confidence: Decimal = reading.MIN_CONFIDENCE
-    max_tokens: int = reading.MAX_TOKENS
-    max_chars: int = MAX_CHARS
+    max_items: int = 16
+    min_confidence: Decimal = Decimal("0.45")
+    max_tokens: int = 4_096
+    max_chars: int = 24_000
     turns: bool = True
     """Whether a turn that gave nothing stays a row. One whose session could not be read always does."""
 
@@ -72,7 +72,7 @@ def drawn(
         session, number = divmod(row.at, CLOCK)
         own.setdefault(session, {})[number - 1] = row
     sessions = [session for session in turns.history if session.index in own]
-    results = reading.extract_claims(
+    results = extract_claims(
         model,
         [_observation(session) for session in sessions],
         per_call=how.per_call,
@@ -96,9 +96,9 @@ def drawn(
     return msgspec.structs.replace(turns, rows=tuple(rows), relevance=relevance, observations=turns.rows)
 
 
-def _observation(session: Session) -> reading.ExtractFrom:
-    said = tuple(reading.Turn(turn.speaker, turn.text) for turn in session.turns)
-    return reading.ExtractFrom(key=str(session.index), turns=said, at=moment_of(session.at))
+def _observation(session: Session) -> ExtractFrom:
+    said = tuple(Turn(turn.speaker, turn.text) for turn in session.turns)
+    return ExtractFrom(key=str(session.index), turns=said, at=moment_of(session.at))
 
 
 def _rows(said_at: dict[int, Row], items: Iterable[Extracted], *, turns: bool) -> list[Row]:

@@ -21,8 +21,8 @@ import msgspec
 from readmit.backends.adapters.amem_guard import HeldFolder, RememberedNotes
 from readmit.backends.adapters.amem_parts import Llm, build
 from readmit.backends.id_escape import escape_id, unescaped
-from readmit.backends.open_backend import folder_at
 from readmit.backends.port import Change, Hit, Stored
+from readmit.backends.store_lines import folder_at
 from readmit.log.ledger import TEAM
 from readmit.plugins import require_package
 from readmit.records.base import require_name
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
-    from readmit.backends.open_backend import Site
     from readmit.backends.port import Material
+    from readmit.backends.store_lines import Site
     from readmit.models.protocols import Embedder, Model
 
 _MARK = "readmit"

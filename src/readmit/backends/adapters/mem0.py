@@ -28,8 +28,8 @@ import msgspec
 from readmit.backends.adapters.mem0_models import Extractor, Mem0Embedding
 from readmit.backends.adapters.mem0_narrow import NarrowedClient
 from readmit.backends.id_escape import escape_id
-from readmit.backends.open_backend import folder_at
 from readmit.backends.port import Change, Hit, Stored
+from readmit.backends.store_lines import folder_at
 from readmit.log.ledger import TEAM
 from readmit.plugins import require_package
 from readmit.records.base import require_name
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from readmit.backends.open_backend import Site
     from readmit.backends.port import Material
+    from readmit.backends.store_lines import Site
     from readmit.models.protocols import Embedder, Model
 
 _SOURCE, _OWNER, _ADD = "readmit_source", "readmit_owner", "readmit_add"

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from readmit.backends.adapters.memobase_server import Flushed
-    from readmit.backends.open_backend import Site
     from readmit.backends.port import Material
+    from readmit.backends.store_lines import Site
     from readmit.log.ledger import Entry, SourceLedger
     from readmit.models.protocols import Embedder
 

@@ -367,7 +367,7 @@ def failure(error: sqlite3.Error, place: str) -> StoreError:
         case sqlite3.SQLITE_BUSY:
             what = f"another writer kept {place} for {BUSY_SECONDS:.0f} seconds ({error}); call again"
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            what = f"{place} is damaged ({error}); put a backup back: readmit restore FILE --db {place}"
+            what = f"{place} is damaged ({error}); put a backup back: readmit admin restore FILE --db {place}"
         case _ if "closed" in str(error):
             what = "this store is closed; open it again"
         case _:

@@ -99,7 +99,7 @@ class OpenFiles:
         return StoreError(
             f"storage failed: {name} was {what} while the store was open, so this and perhaps earlier writes are not "
             f"in {self._path}. They are still in this open workspace: keep them with workspace.backup('NEW-FILE') "
-            f"before you close it, then run `readmit restore NEW-FILE --db {self._path}`"
+            f"before you close it, then run `readmit admin restore NEW-FILE --db {self._path}`"
         )
 
 

@@ -123,8 +123,8 @@ def _opened(path: Path) -> _Statements:
         if has_log:
             raise StoreError(
                 f"cannot verify {path}: {log.name} beside it holds commits that cannot be read here ({error}); copy "
-                "the database with `readmit backup` where it can be written, or give this user the right to write to "
-                f"{path.parent}"
+                "the database with `readmit admin backup` where it can be written, or give this user the right to "
+                f"write to {path.parent}"
             ) from error
         raise StoreError(f"cannot verify {path}: {error}") from error
     return sql

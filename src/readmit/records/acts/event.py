@@ -205,13 +205,14 @@ class EventKind:
         "close",
         Close,
         touches=_target,
+        verb="close_validity",
         invalidates=True,
         ends_items=True,
         settles=True,
         wording=Wording(
             arguments=("target",),
             done="{target} is true until {end}",
-            examples=("readmit close h0 --end 2026-05-04T09:00:00Z --by A2",),
+            examples=("readmit close-validity h0 --end 2026-05-04T09:00:00Z --by A2",),
             meaning="Say that an item is true only until a moment.",
         ),
     )
@@ -296,7 +297,7 @@ class EventKind:
         wording=Wording(
             arguments=("waiting",),
             done="Approved and appended what waited as {waiting}",
-            examples=('readmit approve 3f2a91 --by lead --reason "the catalog is being replaced"',),
+            examples=('readmit admin approve 3f2a91 --by lead --reason "the catalog is being replaced"',),
             meaning="Let through what hit its writer's limit. Overseers only.",
         ),
     )
@@ -308,7 +309,7 @@ class EventKind:
         wording=Wording(
             arguments=("waiting",),
             done="Declined what waited as {waiting}",
-            examples=('readmit decline 3f2a91 --by lead --reason "a loop in the importer"',),
+            examples=('readmit admin decline 3f2a91 --by lead --reason "a loop in the importer"',),
             meaning="Refuse for good what hit its writer's limit. Overseers only.",
         ),
     )
@@ -319,7 +320,7 @@ class EventKind:
         wording=Wording(
             arguments=("event",),
             done="Voided the date of event {event}; what it says stays in effect",
-            examples=('readmit void 17 --as-owner --reason "its host said 2060"',),
+            examples=('readmit admin void 17 --as-owner --reason "its host said 2060"',),
             meaning="Void the date of an event whose host's clock was ahead, never its effect. Overseers only.",
         ),
     )
@@ -339,7 +340,7 @@ class EventKind:
         wording=Wording(
             arguments=("principal",),
             done="{principal} has the role {role} on {task}",
-            examples=("readmit reassign A1 --task trip --was planner --role booker --by lead",),
+            examples=("readmit admin reassign A1 --task trip --was planner --role booker --by lead",),
             meaning="Say which role an agent has on a task, and in which it comes back. Owner and overseers only.",
         ),
     )

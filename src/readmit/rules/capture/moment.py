@@ -34,5 +34,5 @@ def _voiding(jump: Jump, policy: Policy) -> str:
     who = f"--by {shlex.quote(policy.overseers[0])}" if policy.overseers else "--as-owner"
     return (
         f", or, if it is right, that of the host was ahead from which {jump.by!r} wrote event {jump.epoch} "
-        f"({jump.kind}): `readmit void {jump.epoch} {who}` voids the date of that event, never its effect"
+        f"({jump.kind}): `readmit admin void {jump.epoch} {who}` voids the date of that event, never its effect"
     )

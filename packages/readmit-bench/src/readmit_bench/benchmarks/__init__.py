@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit_bench.benchmarks.benchmark import Benchmark, Constructed, Study
 from readmit_bench.benchmarks.conversations import Conversations
 from readmit_bench.benchmarks.manbench import ManBench
 from readmit_bench.benchmarks.memora import Memora
-from readmit_bench.benchmarks.protocol import Benchmark, Constructed, Study
 from readmit_bench.benchmarks.stale import Stale
-from readmit_bench.registry import BENCHMARKS, with_installed
+from readmit_bench.entry_points import BENCHMARKS, with_installed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

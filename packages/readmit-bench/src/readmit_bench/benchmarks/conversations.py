@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from readmit_bench.benchmarks.protocol import Benchmark
+from readmit_bench.benchmarks.benchmark import Benchmark
 from readmit_bench.episodes import Budget
 from readmit_bench.judge_free import reach, score_view
 from readmit_bench.methods import entry_named
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from readmit_bench.episode_runs import Attempt
     from readmit_bench.episodes import Case, Checkpoint, Episode, View
-    from readmit_bench.reporting.scoring import Scored
+    from readmit_bench.reports.run_scores import Scored
     from readmit_bench.results import Result
     from readmit_bench.retrieval import IndexedHistory
     from readmit_bench.settings import Settings

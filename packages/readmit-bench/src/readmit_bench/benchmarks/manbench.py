@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from readmit_bench.active_agents import play
 from readmit_bench.actor_answers import choose
-from readmit_bench.benchmarks.protocol import Benchmark, Constructed, Study
-from readmit_bench.datasets.manbench import read_manbench
+from readmit_bench.benchmarks.benchmark import Benchmark, Constructed, Study
+from readmit_bench.datasets.manbench_cases import read_manbench
 from readmit_bench.episodes import Checkpoint
 from readmit_bench.judge_free import score_candidates
 from readmit_bench.methods import MODEL_FREE
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from readmit.models.protocols import Model
+    from readmit.models import Model
     from readmit_bench.episode_runs import Attempt
     from readmit_bench.episodes import Case, Dataset, Episode, View
     from readmit_bench.results import Result, RunPlan

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from readmit.models.stages.plan import Plan, PlannedDuty, Task, plan_tasks
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.lab import Plan, PlannedDuty, Task, plan_tasks
+from readmit_bench.benchmarks.benchmark import OUTPUT, Study, other_counts
 from readmit_bench.benchmarks.conversations import Conversations, lost
-from readmit_bench.benchmarks.protocol import OUTPUT, Study, other_counts
-from readmit_bench.datasets.memora import read_memora
+from readmit_bench.datasets.memora_cases import read_memora
 from readmit_bench.episodes import Dataset
 from readmit_bench.judges import judge_memora
 from readmit_bench.methods.governance import Tuning
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from readmit.models.protocols import Embedder, Model
+    from readmit.models import Embedder, Model
     from readmit_bench.episodes import Budget, Case, Checkpoint, Episode
-    from readmit_bench.reporting.scoring import Scored
+    from readmit_bench.reports.run_scores import Scored
     from readmit_bench.results import Result, RunPlan
     from readmit_bench.settings import MemoraSettings, Settings
 

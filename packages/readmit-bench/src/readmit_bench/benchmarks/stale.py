@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
-from readmit.inference.settings import RequestBudgets
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.inference import RequestBudgets
+from readmit_bench.benchmarks.benchmark import Study, other_counts
 from readmit_bench.benchmarks.conversations import Conversations
-from readmit_bench.benchmarks.protocol import Study, other_counts
 from readmit_bench.datasets.memora_files import read_fillers
-from readmit_bench.datasets.stale import PAIRS_FILE, STRATA, SUBSTITUTE_NOTE, read_stale
+from readmit_bench.datasets.stale_cases import PAIRS_FILE, STRATA, SUBSTITUTE_NOTE, read_stale
 from readmit_bench.judges import judge_stale
 from readmit_bench.methods import MODEL_FREE, entry_named
 from readmit_bench.methods.governance import Tuning
-from readmit_bench.methods.protocol import ABLATIONS
+from readmit_bench.methods.method import ABLATIONS
 from readmit_bench.metrics import StaleOutcome
 from readmit_bench.retrieval import IndexedHistory
-from readmit_bench.stale_reading import with_questions_only
+from readmit_bench.stale_turns import with_questions_only
 from readmit_bench.work_state import Extracting, drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from readmit.models.protocols import Embedder, Model
-    from readmit_bench.datasets.stale import StaleLabels
+    from readmit.models import Embedder, Model
+    from readmit_bench.datasets.stale_cases import StaleLabels
     from readmit_bench.episode_runs import Attempt
     from readmit_bench.episodes import Budget, Case, Checkpoint, Dataset, Episode, View
     from readmit_bench.results import Result, RunPlan

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from readmit.cli.command import command
-from readmit.cli.options import grouped
-from readmit.cli.status import Status
-from readmit_bench.commands import planning
+from readmit.lab import Status, command, grouped
+from readmit_bench.commands import plan_command
 from readmit_bench.commands.options import FOLDER, POSITIVE, ROLES, models, study_options, what
 
 if TYPE_CHECKING:
-    from readmit.cli.command import Invocation
-    from readmit_bench.running import RunStatus
+    from readmit.lab import Invocation
+    from readmit_bench.study_runs import RunStatus
 
 OUTAGES, FAILURES = 5, 20
 """How many of each are shown."""
@@ -69,10 +67,10 @@ def run(
     `readmit bench list` names the studies and the methods. A MODEL is an inspect name, such as openai/NAME, or one of
     readmit's own: openai:NAME?base_url=…, gguf:PATH, batch:DIR?model=NAME, recorded:PATH.
     """
-    from readmit.cli.output import progress, show
-    from readmit_bench.running import ProviderCalls, RunOrder
-    from readmit_bench.running import run as carry_out
-    from readmit_bench.running import status as look
+    from readmit.lab import progress, show
+    from readmit_bench.study_runs import ProviderCalls, RunOrder
+    from readmit_bench.study_runs import run as carry_out
+    from readmit_bench.study_runs import status as look
 
     named = {role: asked.pop(role) for role in ROLES}
     calls = {name: asked.pop(name) for name in ("max_connections", "max_retries", "timeout")}
@@ -96,7 +94,7 @@ def run(
 @click.option("--answers", type=FOLDER, metavar="DIR", help="Where its answers are kept, if not with the run.")
 def status(invocation: Invocation, /, *, out: Path, answers: Path | None) -> None:
     """Show how far a run is, and what failed in it."""
-    from readmit_bench.running import status as look
+    from readmit_bench.study_runs import status as look
 
     _report(invocation, look(out, answers), out, answers)
 
@@ -108,8 +106,8 @@ def status(invocation: Invocation, /, *, out: Path, answers: Path | None) -> Non
 @click.option("--episodes", default=50, show_default=True, help="How many episodes get a page of their own.")
 def report(invocation: Invocation, /, *, runs: tuple[Path, ...], to: Path, episodes: int) -> None:
     """Write report.md and report.html with tables (also as CSV and LaTeX), figures and episode pages."""
-    from readmit.cli.output import emit, show, shown
-    from readmit_bench.reporting.pages import write_report
+    from readmit.lab import emit, show, shown
+    from readmit_bench.reports.pages import write_report
 
     page = write_report(runs, to, episodes=episodes)
     if invocation.json:
@@ -134,9 +132,9 @@ def retrieval(
     No model is asked. The ceiling of the checkpoint bounds every method's view; the share that ordinary retrieval hands
     over is shown beside it.
     """
-    from readmit.cli.output import emit, progress, show
-    from readmit_bench.embedding import embedder_named
+    from readmit.lab import emit, progress, show
     from readmit_bench.retrieval_measures import as_json, measure, notes, table
+    from readmit_bench.run_embedder import embedder_named
     from readmit_bench.settings import Settings, overridden
     from readmit_bench.studies import planned_cases, study_named
 
@@ -156,7 +154,7 @@ def retrieval(
 @click.option("--set", "settings", is_flag=True, help="List every setting that --set can change, with its value.")
 def list_all(invocation: Invocation, /, *, settings: bool) -> None:
     """List the studies, with their data and default methods, and the methods."""
-    from readmit.cli.output import emit, show
+    from readmit.lab import emit, show
     from readmit_bench.catalog import catalog
 
     found = catalog(settings=settings)
@@ -179,8 +177,8 @@ def list_all(invocation: Invocation, /, *, settings: bool) -> None:
 
 
 def _report(invocation: Invocation, ran: RunStatus, out: Path, answers: Path | None = None) -> None:
-    from readmit.cli.output import emit, show, shown
-    from readmit_bench.running import as_json, failure_manifest
+    from readmit.lab import emit, show, shown
+    from readmit_bench.study_runs import as_json, failure_manifest
 
     failures = failure_manifest(out)
     if invocation.json:
@@ -208,7 +206,7 @@ def _report(invocation: Invocation, ran: RunStatus, out: Path, answers: Path | N
 
 
 def _report_outages(ran: RunStatus) -> None:
-    from readmit.cli.output import show, shown
+    from readmit.lab import show, shown
 
     for message, count in list(ran.outages.items())[:OUTAGES]:
         show(f"  no answer ({count}×): {shown(message)}")
@@ -228,10 +226,10 @@ for _name, _function, *_examples in (
         "readmit bench run stale --data stale --out few --actor openai/NAME --judge openai/NAME --limit 5 --stratified",
         f"readmit bench run stale --data stale --out rounds {_BY_FILE}",
     ),
-    ("plan", planning.plan, *planning.EXAMPLES),
+    ("plan", plan_command.plan, *plan_command.EXAMPLES),
     ("retrieval", retrieval, "readmit bench retrieval --data memora"),
     ("list", list_all, "readmit bench list"),
     ("status", status, "readmit bench status smoke"),
     ("report", report, "readmit bench report smoke memora-views --to report"),
 ):
-    command(bench, _name, store=False, examples=_examples)(_function)
+    bench.add_command(command(_name, store=False, examples=_examples)(_function))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from readmit.cli.command import command
+from readmit.lab import command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.cli.command import Invocation
+    from readmit.lab import Invocation
     from readmit_bench.evaluation.pairs import PairReport
 
 EXISTING = click.Path(exists=True, path_type=Path)
@@ -72,14 +72,14 @@ def pairs(
     """
     from contextlib import closing
 
-    from readmit.cli.output import emit, show
-    from readmit.models.open_model import open_model
-    from readmit.records.policy import Policy
+    from readmit import Policy
+    from readmit.lab import emit, show
+    from readmit.models import open_model
+    from readmit_bench.evaluation.model_verifier import model_verifier
     from readmit_bench.evaluation.pairs import evaluate as measured
     from readmit_bench.evaluation.pairs import load_cases
+    from readmit_bench.evaluation.plain_tables import pairs_table
     from readmit_bench.evaluation.stored_judgments import holds_judgments, load_stored
-    from readmit_bench.evaluation.tables import pairs_table
-    from readmit_bench.evaluation.verifying import model_verifier
 
     policy = Policy(
         invalid_at=Decimal(str(invalid_at)),
@@ -140,11 +140,11 @@ def proposals(
     instead, around each STALE Type II pair; if the filler is not the benchmark's own, the report calls the haystack a
     substitute.
     """
-    from readmit.cli.output import emit, show
-    from readmit.models.embedders import open_embedder
+    from readmit.lab import emit, show
+    from readmit.models import open_embedder
+    from readmit_bench.evaluation.plain_tables import proposals_table
     from readmit_bench.evaluation.proposals import measure_all
     from readmit_bench.evaluation.supplied_data import measure_given, read_filler, read_pairs
-    from readmit_bench.evaluation.tables import proposals_table
 
     if data is not None and pairs is None and fillers is None:
         measured = measure_all(data, open_embedder(embedder), range(seeds))
@@ -186,22 +186,24 @@ def _write_cases(reports: Sequence[PairReport], path: Path) -> None:
     path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
 
 
-command(
-    evaluate,
-    "pairs",
-    store=False,
-    examples=(
-        "readmit eval pairs pairs.jsonl --verifier openai:gpt-5-mini",
-        "readmit eval pairs pairs.jsonl --verifier 'batch:answers?model=gpt-5&shared=true' --pairs-per-call 4",
-        "readmit eval pairs scores.jsonl",
-    ),
-)(pairs)
-command(
-    evaluate,
-    "proposals",
-    store=False,
-    examples=(
-        "readmit eval proposals --pairs pairs.jsonl --fillers sessions",
-        "readmit eval proposals --data ../shared/data --json",
-    ),
-)(proposals)
+evaluate.add_command(
+    command(
+        "pairs",
+        store=False,
+        examples=(
+            "readmit eval pairs pairs.jsonl --verifier openai:gpt-5-mini",
+            "readmit eval pairs pairs.jsonl --verifier 'batch:answers?model=gpt-5&shared=true' --pairs-per-call 4",
+            "readmit eval pairs scores.jsonl",
+        ),
+    )(pairs)
+)
+evaluate.add_command(
+    command(
+        "proposals",
+        store=False,
+        examples=(
+            "readmit eval proposals --pairs pairs.jsonl --fillers sessions",
+            "readmit eval proposals --data ../shared/data --json",
+        ),
+    )(proposals)
+)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from readmit.cli.options import grouped
+from readmit.lab import grouped
+from readmit_bench.settings import PERIODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +28,13 @@ _OPTIONS = (
     what("--data", type=FOLDER, metavar="DIR", help="Folder of the benchmark's release. Not for smoke."),
     what("--fillers", type=FOLDER, metavar="DIR", help="Memora folder whose small talk fills a substitute haystack."),
     what("--methods", default="", callback=_methods, metavar="A,B", help="Which methods. Default: the study's."),
+    what(
+        "--period",
+        "periods",
+        type=click.Choice(PERIODS),
+        multiple=True,
+        help="Only questions of this period of Memora. Repeatable. Default: all that the folder holds.",
+    ),
     what("--limit", type=POSITIVE, metavar="N", help="Only N cases (Memora: questions)."),
     what("--stratified", is_flag=True, help="Take N cases of every block instead."),
     what("--seed", default=0, show_default=True, help="Seed of --limit's choice and of the haystack's order."),

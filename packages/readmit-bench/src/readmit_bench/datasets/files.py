@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import tarfile
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from readmit.records.canonical import decode, without_mark
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.lab import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,7 @@ def existing(path: Path, *, what: str) -> Path:
 
 def parse(data: bytes, kind: type[T], *, file: object) -> T:
     """Decode one file; the error names it and the path of the field."""
-    return decode(without_mark(data), kind, what=str(file))
+    return decode(data.removeprefix(codecs.BOM_UTF8), kind, what=str(file))
 
 
 def read(path: Path, kind: type[T]) -> T:

@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.datasets.files import Raw, existing, parse, tree
 from readmit_bench.episodes import Session, Turn
+from readmit_bench.settings import PERIODS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-PERIODS = ("weekly", "monthly", "quarterly")
+    from readmit_bench.settings import Period
+
 FILLER_TYPE = "no_memory"
 
 _SESSION = re.compile(r"(?:.*/)?(weekly|monthly|quarterly)/([^/]+)/conversations/session_\d+\.json")
@@ -121,25 +124,24 @@ def read_fillers(root: Path) -> tuple[Session, ...]:
     return tuple(sessions)
 
 
-def read_clusters(root: Path) -> tuple[Cluster, ...]:
-    """All clusters below the root, in the order of their names, checked for completeness."""
+def read_clusters(root: Path, periods: Sequence[Period] = PERIODS) -> tuple[Cluster, ...]:
+    """The clusters of some periods below the root, in the order of their names, checked for completeness."""
     clusters: defaultdict[str, Cluster] = defaultdict(lambda: Cluster(""))
     source = _source(root)
     for name, data in tree(source):
-        if found := _SESSION.fullmatch(name):
+        found = _SESSION.fullmatch(name)
+        if found is not None and found[1] in periods:
             raw = parse(data, RawSession, file=f"{source}: {name}")
             cluster = clusters["/".join(found.groups())]
             if raw.session_id in cluster.sessions:
                 raise RecordError(f"{source}: {name}: session_id {raw.session_id} occurs twice in its folder")
             cluster.sessions[raw.session_id] = raw
-        elif found := _QUESTIONS.fullmatch(name):
+        elif (found := _QUESTIONS.fullmatch(name)) is not None and found[1] in periods:
             cluster = clusters["/".join(found.groups())]
             cluster.questions = parse(data, RawQuestions, file=f"{source}: {name}").questions
             cluster.file = f"{source}: {name}"
     if not clusters:
-        raise RecordError(
-            f"{root}: holds no weekly, monthly or quarterly folder; name the folder of the Memora release"
-        )
+        raise RecordError(f"{root}: holds no {' or '.join(periods)} folder; name the folder of the Memora release")
     for name, cluster in clusters.items():
         cluster.name = name
         if cluster.questions is None:

@@ -5,13 +5,13 @@ Nothing here is copied or unpacked; the Memora archive is read as it is.
 
 from __future__ import annotations
 
+import codecs
 import tarfile
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
-from readmit.records.canonical import without_mark
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +93,7 @@ def read_lines(path: Path, kind: type[T]) -> list[T]:
     if not path.is_file():
         raise RecordError(f"{path}: there is no such file; name the folder that holds the development data")
     rows: list[T] = []
-    for number, line in enumerate(without_mark(path.read_bytes()).splitlines(), start=1):
+    for number, line in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).splitlines(), start=1):
         if line.strip():
             try:
                 rows.append(msgspec.json.decode(line, type=kind))
@@ -133,7 +133,7 @@ def memora_filler(data: Path) -> list[Filler]:
 
 def memora_text(data: bytes, where: str) -> str | None:
     """What the user says in a session file of Memora; None if it is another file, or a session with a memory."""
-    data = without_mark(data)
+    data = data.removeprefix(codecs.BOM_UTF8)
     try:
         kind = msgspec.json.decode(data, type=_Kind)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -150,7 +150,7 @@ def memora_text(data: bytes, where: str) -> str | None:
 def official_filler(data: Path) -> list[Filler]:
     """The unrelated sessions of the full STALE records. They have no implied facts."""
     records = msgspec.json.decode(
-        without_mark((data / "stale" / "full_records.json").read_bytes()), type=list[_FullRecord]
+        (data / "stale" / "full_records.json").read_bytes().removeprefix(codecs.BOM_UTF8), type=list[_FullRecord]
     )
     return [
         Filler(" ".join(turn.content for turn in session if turn.role == "user")[:FILLER_CHARS], ())

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.error_types import RecordError
-from readmit.rules.invalidate.propose import Observation, Target
+from readmit.errors import RecordError
+from readmit.lab import Observation, Target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

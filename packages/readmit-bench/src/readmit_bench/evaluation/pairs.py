@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from readmit.records.error_types import RecordError
-from readmit.records.policy import Policy
-from readmit.records.verdicts import Answer, Ruling, Verdict, ruling
+from readmit import Answer, Policy, Verdict
+from readmit.errors import RecordError
+from readmit.lab import Ruling, ruling
 from readmit_bench.evaluation import scores
 from readmit_bench.evaluation.development import StalePair, read_lines
 
@@ -62,7 +62,7 @@ class PairJudgment(msgspec.Struct, frozen=True, kw_only=True):
         return ruling(self.verdict, policy, grounded=lambda: found)
 
 
-Verifier = Callable[[Sequence[LabelledPair]], Sequence[PairJudgment | None]]
+PairVerifier = Callable[[Sequence[LabelledPair]], Sequence[PairJudgment | None]]
 """One judgment per case, in order; None where there is no usable answer."""
 
 
@@ -127,7 +127,7 @@ def three_answers(policy: Policy) -> Rule:
 
 def evaluate(
     cases: Sequence[LabelledPair],
-    verifier: Verifier,
+    verifier: PairVerifier,
     *,
     policy: Policy | None = None,
     rule: Rule | None = None,

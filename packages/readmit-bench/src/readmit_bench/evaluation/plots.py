@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.evaluation import scores
 from readmit_bench.evaluation.proposals import PAPER_PAIRS
 

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from readmit.inference.signals import near_implications, near_sentences, near_texts
-from readmit.models.embedders import CachedEmbedder, VectorsInMemory
-from readmit.records.verdicts import Pair
-from readmit.rules.invalidate.propose import (
+from readmit import Pair
+from readmit.inference import Signal
+from readmit.lab import (
+    CachedEmbedder,
     Limits,
     Scored,
-    Signal,
+    VectorsInMemory,
+    near_implications,
+    near_sentences,
+    near_texts,
     open_pairs,
     propose,
     windows,
@@ -29,8 +32,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.models.protocols import Embedder
-    from readmit.rules.invalidate.propose import Openings, Scorer
+    from readmit.lab import Openings, Scorer
+    from readmit.models import Embedder
     from readmit_bench.evaluation.development import Filler, StalePair
 
     Matrix = NDArray[np.float32]

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 
-from readmit.models.stages import verify
-from readmit.models.stages.checks import grounded, share
-from readmit.records.canonical import digest
-from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit import Answer, Pair, Verdict
+from readmit.lab import Judgment, PairCase, digest, grounded, share, verdict_of
 from readmit_bench.evaluation.development import StalePair, read_lines
 from readmit_bench.evaluation.pairs import LabelledPair, PairJudgment, Rule, one_score, three_answers
 
@@ -22,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from readmit.records.policy import Policy
-    from readmit_bench.evaluation.pairs import Verifier
+    from readmit import Policy
+    from readmit_bench.evaluation.pairs import PairVerifier
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -54,7 +52,7 @@ class StoredJudgments(NamedTuple):
     """The cases of some files, and the judgments on them by deciding rule."""
 
     cases: list[LabelledPair]
-    said: list[tuple[Rule, Verifier]]
+    said: list[tuple[Rule, PairVerifier]]
 
 
 def holds_judgments(path: Path) -> bool:
@@ -70,7 +68,7 @@ def load_stored(paths: Sequence[Path], policy: Policy) -> StoredJudgments:
         for path in paths
         for number, row in enumerate(read_lines(path, StoredJudgment), start=1)
     }
-    said: list[tuple[Rule, Verifier]] = []
+    said: list[tuple[Rule, PairVerifier]] = []
     if any(row.score is not None for row in rows.values()):
         said.append((one_score(policy), lambda asked: [_scored(case, rows[case], policy) for case in asked]))
     if any(row.answer is not None for row in rows.values()):
@@ -85,11 +83,11 @@ def _case(row: StoredJudgment, name: str) -> LabelledPair:
 def _scored(case: LabelledPair, row: StoredJudgment, policy: Policy) -> PairJudgment | None:
     if row.score is None:
         return None
-    judgment = verify.Judgment(
+    judgment = Judgment(
         statement=1, item_quote=row.item_quote, evidence_quote=row.evidence_quote, premise=row.premise, stale=row.score
     )
-    shown = verify.PairCase(pair=_pair(case), item_text=case.old, evidence_text=case.new, use=case.use)
-    return PairJudgment(verdict=verify.verdict_of(shown, judgment, suspect_at=policy.suspect_at))
+    shown = PairCase(pair=_pair(case), item_text=case.old, evidence_text=case.new, use=case.use)
+    return PairJudgment(verdict=verdict_of(shown, judgment, suspect_at=policy.suspect_at))
 
 
 def _answered(case: LabelledPair, row: StoredJudgment) -> PairJudgment | None:
@@ -118,7 +116,7 @@ class _EarlyJudgment(msgspec.Struct):
     confidence: float
 
 
-def stored_judgments(data: Path) -> tuple[list[LabelledPair], Verifier]:
+def stored_judgments(data: Path) -> tuple[list[LabelledPair], PairVerifier]:
     """Development cases that a strong model judged without quotes, and a verifier that repeats its judgments."""
     pairs = {pair.uid: pair for pair in read_lines(data / "stale" / "pairs.jsonl", StalePair)}
     cases: list[LabelledPair] = []

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.evaluation.development import FILLER_CHARS, Filler, Implied, StalePair, memora_text, read_lines
 from readmit_bench.evaluation.histories import SESSIONS, histories
 from readmit_bench.evaluation.proposals import MODEL_FREE, SIGNALS, Vectorizer, measure
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from readmit.models.protocols import Embedder
+    from readmit.models import Embedder
     from readmit_bench.evaluation.proposals import Recall
 
 FIRST_PLACES = 15

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from readmit_bench.methods.protocol import Method, admitted, checked, retrieved
+from readmit_bench.methods.method import Method, admitted, checked, retrieved
 from readmit_bench.methods.registry import COMPARED, MethodEntry, Resources, entries, entry_named, made
 
 if TYPE_CHECKING:

@@ -22,22 +22,21 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
-from readmit.models.protocols import Failure
-from readmit.models.stages.checks import grounded, line
-from readmit.models.structured import ask_typed
-from readmit.records.error_types import ModelError
+from readmit.errors import ModelError
+from readmit.lab import grounded, line
+from readmit.models import Failure, ask_typed
 from readmit_bench.actor_answers import texts
 from readmit_bench.episodes import View
 from readmit_bench.methods.cupmem_memory import BUCKETS, SCHEMA, Memory
-from readmit_bench.methods.protocol import retrieved
+from readmit_bench.methods.method import retrieved
 from readmit_bench.methods.state import SESSION
-from readmit_bench.prompting import request
-from readmit_bench.reading import excerpt
+from readmit_bench.plain_turns import excerpt
+from readmit_bench.prompt_requests import request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.models.protocols import Model
+    from readmit.models import Model
     from readmit_bench.episodes import Checkpoint, Row
     from readmit_bench.methods.cupmem_memory import Item
 

@@ -11,13 +11,9 @@ from typing import Literal
 
 import msgspec
 
-from readmit.inference import Settings
-from readmit.inference.settings import RequestBudgets
-from readmit.models.fence import MAX_CHARS
-from readmit.models.stages import answer, plan, scan
-from readmit.records.policy import Policy
-from readmit.rules.invalidate.propose import Signal
-from readmit_bench.methods.protocol import PRIVATE
+from readmit import Policy
+from readmit.inference import RequestBudgets, Settings, Signal
+from readmit_bench.methods.method import PRIVATE
 
 # What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes.
 PAIRS_PER_RETURN = 28
@@ -97,15 +93,15 @@ GOVERNANCE = {one.name: one for one in (TRACE_PAPER, READMIT, *ABLATIONS)}
 
 @dataclass(frozen=True)
 class Tuning:
-    """The paper's parameters that differ between the benchmarks; what a benchmark's table lacks is the stage's own."""
+    """The paper's parameters that differ between the benchmarks. The defaults are the product's own."""
 
-    plan_tokens: int = plan.MAX_TOKENS
-    plan_chars: int = MAX_CHARS
+    plan_tokens: int = 2_048
+    plan_chars: int = 24_000
     budgets: RequestBudgets = field(default_factory=RequestBudgets)
-    scan_targets: int = 1
-    scan_observations: int = scan.PER_CALL
-    contest_tokens: int = answer.MAX_TOKENS
-    contest_confidence: Decimal = answer.THRESHOLD
+    scan_targets: int = Settings().scan_targets
+    scan_observations: int = Settings().scan_per_call
+    contest_tokens: int = 384
+    contest_confidence: Decimal = PAPER
     private: int = PRIVATE
     retractions: Literal["none", "texts"] = "none"
 

@@ -40,15 +40,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.inference.disputes import Asked
-from readmit.models.stages.answer import Question
-from readmit.models.stages.plan import Plan, Task, plan_tasks
-from readmit.rules.cover.coverage import report, sufficient
+from readmit.inference import Asked
+from readmit.lab import Plan, Task, plan_tasks, report, sufficient
+from readmit.models import Question
 from readmit_bench.actor_answers import Staged, choices_in
 from readmit_bench.episodes import View, Withdrawn
-from readmit_bench.methods.composing import composed, statements_in, states
 from readmit_bench.methods.governance import LINKER
-from readmit_bench.methods.inferring import (
+from readmit_bench.methods.method import retrieved
+from readmit_bench.methods.product_inference import (
     Models,
     changed,
     compatible,
@@ -58,7 +57,6 @@ from readmit_bench.methods.inferring import (
     keep_extracted,
     look,
 )
-from readmit_bench.methods.protocol import retrieved
 from readmit_bench.methods.readmit_lexical import contested, declared, reading_of
 from readmit_bench.methods.state import (
     DUTY,
@@ -89,19 +87,19 @@ from readmit_bench.methods.support import (
     updated,
     with_heirs,
 )
-from readmit_bench.reading import excerpt
+from readmit_bench.methods.view_rows import composed, statements_in, states
+from readmit_bench.plain_turns import excerpt
 from readmit_bench.retrieval import Ranker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from readmit.models.protocols import Embedder, Model
-    from readmit.workspace.agent import Agent
-    from readmit.workspace.workspace import Workspace
+    from readmit import Agent, Workspace
+    from readmit.models import Embedder, Model
     from readmit_bench.episodes import Checkpoint, Finding
     from readmit_bench.methods.governance import Governance, Tuning
-    from readmit_bench.methods.inferring import Looked
+    from readmit_bench.methods.product_inference import Looked
     from readmit_bench.methods.state import Contest, Ending, Returned
 
 

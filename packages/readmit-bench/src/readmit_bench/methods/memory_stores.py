@@ -19,8 +19,8 @@ from readmit_bench.episodes import View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.backends.port import Hit
-    from readmit.models.protocols import Model
+    from readmit.memory import Hit
+    from readmit.models import Model
     from readmit_bench.episodes import Budget, Checkpoint
     from readmit_bench.methods.store_histories import Absence, Stores
     from readmit_bench.methods.stores import Store

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from readmit_bench.episodes import View
 from readmit_bench.methods.memstrata import fingerprint, key
-from readmit_bench.methods.protocol import retrieved
+from readmit_bench.methods.method import retrieved
 
 if TYPE_CHECKING:
     from readmit_bench.episodes import Checkpoint, Row

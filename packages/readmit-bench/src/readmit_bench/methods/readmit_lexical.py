@@ -18,9 +18,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit_bench.episodes import View
-from readmit_bench.methods.protocol import retrieved
+from readmit_bench.methods.method import retrieved
 from readmit_bench.methods.state import Contest, Duty, Ending, Statement, Work, come_back, policy_for
-from readmit_bench.reading import Phrases, Reading, excerpt, read
+from readmit_bench.plain_turns import Phrases, Reading, excerpt, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

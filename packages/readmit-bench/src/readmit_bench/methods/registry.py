@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from readmit.records.error_types import BackendError, ModelError, RecordError
+from readmit.errors import BackendError, ModelError, RecordError
+from readmit_bench.entry_points import METHODS, with_installed
 from readmit_bench.methods.drop_last_session import DropLastSession
 from readmit_bench.methods.memstrata import MemStrata
 from readmit_bench.methods.memtx import MemTX
@@ -21,14 +22,13 @@ from readmit_bench.methods.restore import Restore
 from readmit_bench.methods.same_version import SameVersion
 from readmit_bench.methods.static import Static
 from readmit_bench.methods.stores import HALVES, STORES
-from readmit_bench.registry import METHODS, with_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from readmit.models.protocols import Embedder, Model
+    from readmit.models import Embedder, Model
     from readmit_bench.methods.governance import Tuning
-    from readmit_bench.methods.protocol import Method
+    from readmit_bench.methods.method import Method
     from readmit_bench.methods.store_histories import Stores
     from readmit_bench.methods.stores import Store
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit_bench.episodes import View
-from readmit_bench.methods.protocol import retrieved
+from readmit_bench.methods.method import retrieved
 
 if TYPE_CHECKING:
     from readmit_bench.episodes import Checkpoint

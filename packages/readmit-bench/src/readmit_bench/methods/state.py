@@ -17,22 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.records.acts.event import EventKind, Link
-from readmit.records.canonical import digest
-from readmit.records.error_types import UnknownError
-from readmit.records.evidence import Evidence
-from readmit.records.items import Drafted
-from readmit.records.policy import Policy
-from readmit.records.reasons import Reason, State
-from readmit.text.carried import worded
-from readmit.workspace.workspace import Workspace, as_readmit, desk_of
-from readmit_bench.evaluation.verifying import moment_of
+from readmit import Policy, Reason, State, Workspace
+from readmit.errors import UnknownError
+from readmit.events import EventKind
+from readmit.lab import Drafted, Link, as_readmit, desk_of, digest, worded
+from readmit_bench.evaluation.model_verifier import moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from readmit.workspace.agent import Agent
-    from readmit.workspace.return_handle import Return
+    from readmit import Agent, Return
     from readmit_bench.episodes import Checkpoint, Row
 
 # Where a history names no days, the episode's clock starts here; its unit is a second.
@@ -257,7 +251,7 @@ class _Writing:
     def write(self, row: Row, statements: Iterable[Statement]) -> None:
         session, whole = session_of(row), self._work.observed and row.departure
         if session not in self.digests:
-            text = self._texts[session] or " "
+            text = observed(self._texts[session])
             self.digests[session] = self._workspace.observe(text, by=row.source, id=_name(session))
             if whole:
                 self._workspace.record(text, sources=[self.digests[session]], by=row.source, id=item_of(session))
@@ -266,12 +260,25 @@ class _Writing:
                 self._workspace,
                 one,
                 self.digests[session],
-                extractor=self._work.extractor,
+                drafted=self._drafted(one, session),
                 rests_on=(item_of(session),) if whole else (),
                 purposes=() if row.task_version is None else (row.task_version,),
                 valid_from=None if row.valid_from is None else self._clock.time(row.valid_from),
                 valid_until=None if row.valid_until is None else self._clock.time(row.valid_until),
             )
+
+    def _drafted(self, statement: Statement, session: str) -> tuple[str, Drafted] | None:
+        """An extractor's statement as the product records it, in whole sentences, and who drafted it."""
+        text, extractor = statement.text, self._work.extractor
+        if extractor is None or statement.row.turn is None:
+            return None
+        text, quote = worded(text, text, observed(self._texts[session])) or (text, text[:LONGEST_QUOTE])
+        return text, Drafted(model=extractor, quote=quote)
+
+
+def observed(session: str) -> str:
+    """A session's text as it is observed: an observation is never empty."""
+    return session or " "
 
 
 def record(
@@ -279,17 +286,12 @@ def record(
     statement: Statement,
     evidence: str,
     *,
-    extractor: str | None = None,
+    drafted: tuple[str, Drafted] | None = None,
     rests_on: tuple[str, ...] = (),
     **fields: Any,
 ) -> None:
-    """One statement as an item. What an extractor took down is recorded as the product does it: in whole sentences."""
-    text, drafted = statement.text, None
-    if extractor is not None and statement.row.turn is not None:
-        said = desk_of(workspace).log.evidence(evidence).payload
-        assert isinstance(said, Evidence)  # noqa: S101 - a receipt names an observation
-        text, quote = worded(text, text, said.text) or (text, text[:LONGEST_QUOTE])
-        drafted = Drafted(model=extractor, quote=quote)
+    """One statement as an item, in its own words or as an extractor drafted it."""
+    text, by_model = drafted or (statement.text, None)
     workspace.record(
         text,
         sources=[evidence],
@@ -299,7 +301,7 @@ def record(
         slot=None if statement.slot is None else _name(statement.slot),
         supports=statement.supports,
         depends_on=(*statement.depends_on, *rests_on),
-        **{"drafted": drafted, **fields},
+        **{"drafted": by_model, **fields},
     )
 
 

@@ -20,13 +20,9 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
-from readmit.backends.admission import text_digest
-from readmit.backends.bound_writes import Archived, bindings
-from readmit.backends.port import Material, Stored
-from readmit.log.ledger import Entry
-from readmit.models.embedders import CachedEmbedder, VectorsInMemory
-from readmit.records.error_types import BackendError, PendingAnswers, ReadmitError, UnknownError
-from readmit.workspace.memory_handle import Memory
+from readmit.errors import BackendError, PendingAnswers, ReadmitError, UnknownError
+from readmit.lab import CachedEmbedder, Entry, VectorsInMemory, text_digest
+from readmit.memory import Archived, Binding, Material, Memory, Stored
 from readmit_bench.episodes import Row
 from readmit_bench.methods.readmit_lexical import explicit_work, reading_of
 from readmit_bench.methods.state import OWNER, SESSION, grounded, played, policy_for, return_of
@@ -35,10 +31,9 @@ from readmit_bench.methods.stores import opened
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from readmit.backends.handle import ReturnedMemory
-    from readmit.models.protocols import Ask, Embedder, Failure, Model, Reply
-    from readmit.returning.expose import Bundle
-    from readmit.workspace.return_handle import Return
+    from readmit import Bundle, Return
+    from readmit.memory import ReturnedMemory
+    from readmit.models import Ask, Embedder, Failure, Model, Reply
     from readmit_bench.episodes import Checkpoint, Session
     from readmit_bench.methods.stores import Store
 
@@ -136,7 +131,7 @@ class Absence:
         for row in self._turns:
             # Mem0 accepts only UUIDs; a turn has the same one in every store and run.
             record = Stored(id=str(uuid.uuid5(TURNS, row.id)), text=row.text)
-            sources = bindings(self._sources.get(row.id, ()))
+            sources = tuple(Binding(of="item", ref=one) for one in self._sources.get(row.id, ()))
             entry = Entry(record=record.id, text=text_digest(row.text), bindings=sources, by=OWNER)
             archive.append(Archived(record=record, entry=entry if sources else None))
         for row, name in zip(self._turns, kept.memory.load(archive), strict=True):

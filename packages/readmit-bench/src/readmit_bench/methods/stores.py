@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from readmit.plugins import require_package
-from readmit.records.error_types import BackendError, ModelError
-from readmit.workspace.workspace import desk_of
+from readmit.errors import BackendError, ModelError
+from readmit.lab import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
-    from readmit.backends.port import MemoryBackend
-    from readmit.models.protocols import Embedder, Model
-    from readmit.workspace.workspace import Workspace
+    from readmit import Workspace
+    from readmit.memory import MemoryBackend
+    from readmit.models import Embedder, Model
 
 Store = Literal["ScopedMem", "Mem0", "Memobase", "A-MEM"]
 STORES: tuple[Store, ...] = ("ScopedMem", "Mem0", "Memobase", "A-MEM")
@@ -45,11 +45,9 @@ def stores_of(methods: Iterable[str]) -> tuple[Store, ...]:
 
 def lacking(store: Store) -> str:
     """What a store needs and does not have here; empty if it can be used."""
-    try:
-        if store in _PACKAGES:
-            require_package(*_PACKAGES[store], BackendError)
-    except BackendError as error:
-        return str(error)
+    package, extra = _PACKAGES.get(store, ("", ""))
+    if package and find_spec(package) is None:
+        return f"{package} is not installed; run: pip install 'readmit[{extra}]'"
     absent = [name for name in (URL, KEY) if store == "Memobase" and not os.environ.get(name)]
     return f"Memobase needs a running server; set {' and '.join(absent)}" if absent else ""
 
@@ -60,15 +58,15 @@ def check_stores(methods: Iterable[str], embedder: Embedder | None) -> None:
     for store in stores:
         if why := lacking(store):
             raise BackendError(f"methods: {store}: {why}")
-    if "Memobase" in stores:
-        from readmit.backends.adapters.memobase_server import Server, user_id
-
-        with closing(Server(os.environ[URL], os.environ[KEY], _SECONDS)) as server:
-            # Its health check needs no key; only a read shows whether the key is accepted.
-            server.has(user_id("readmit", "bench"))
     if stores:
         # Embed once now, so that a missing package is reported here and not once per episode.
         _needed(embedder, stores[-1]).embed(["ready"])
+    if "Memobase" in stores:
+        from readmit import Workspace
+
+        # Its health check needs no key; only a read shows whether the key is accepted. Closing reads what to delete.
+        with Workspace.open() as workspace, opened("Memobase", workspace, Path(), embedder=embedder, model=None):
+            pass
 
 
 @contextmanager
@@ -77,7 +75,7 @@ def opened(
 ) -> Iterator[MemoryBackend]:
     """An empty store for one workspace. Closed at the end, and nothing of it is left on a server."""
     if store == "ScopedMem":
-        from readmit.backends.scopedmem import ScopedMem
+        from readmit.backends import ScopedMem
 
         yield ScopedMem(
             desk_of(workspace).log.memories, workspace.name, embedder=embedder, clock=desk_of(workspace).writer.clock
@@ -97,14 +95,14 @@ def opened(
 
 def _open(store: Store, workspace: Workspace, folder: Path, embedder: Embedder, model: Model | None) -> MemoryBackend:
     if store == "Mem0":
-        from readmit.backends.adapters.mem0 import Mem0
+        from readmit.backends import Mem0
 
         return Mem0.open(folder, workspace.name, embedder=embedder, model=model)
     if store == "A-MEM":
-        from readmit.backends.adapters.amem import AMem
+        from readmit.backends import AMem
 
         return AMem.open(folder, workspace.name, embedder=embedder, model=model)
-    from readmit.backends.adapters.memobase import Memobase
+    from readmit.backends import Memobase
 
     return Memobase.open(
         os.environ[URL],

@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.items import Obligation, Scope
-from readmit.records.verdicts import quoted
-from readmit.text.english import common_words
+from readmit.lab import Obligation, Scope, common_words, quoted
 from readmit_bench.methods.state import Duty, Ending, Statement, session_of
-from readmit_bench.reading import words
+from readmit_bench.plain_turns import words
 from readmit_bench.retrieval import in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from readmit.models.stages.plan import Plan
+    from readmit.lab import Plan
     from readmit_bench.episodes import Checkpoint, Row
     from readmit_bench.retrieval import Ranker
 

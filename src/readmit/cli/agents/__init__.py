@@ -1,0 +1,1 @@
+"""Commands of an agent: it departs, stays present, returns, and takes its view."""

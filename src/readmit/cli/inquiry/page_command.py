@@ -1,0 +1,63 @@
+"""``readmit page``: a return, or a slot over time, as one HTML file to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from readmit.cli.command import command
+from readmit.cli.references import Reference
+from readmit.workspace.workspace import desk_of
+
+if TYPE_CHECKING:
+    from readmit.cli.command import Invocation
+
+
+@command(
+    "page",
+    examples=(
+        "readmit page --to return.html",
+        "readmit page RETURN --to return.html",
+        "readmit page --slot hotel --task trip --to hotel.html",
+    ),
+)
+@click.argument("return_id", type=Reference("return"), metavar="RETURN", required=False)
+@click.option(
+    "--to", required=True, type=click.Path(dir_okay=False), metavar="FILE", help="Write the page to this file."
+)
+@click.option("--slot", metavar="NAME", help="Show this slot over time instead of a return.")
+@click.option("--task", metavar="NAME", help="With --slot: on this task. Needed where several tasks use the slot.")
+@click.option("--principal", metavar="NAME", help="With --slot: as this agent finds it. Default: as everybody does.")
+@click.option("--role", metavar="NAME", help="With --slot: as this role finds it. Default: as every role does.")
+def write_page(
+    invocation: Invocation, /, *, return_id: str | None, to: str, slot: str | None, task: str | None,
+    principal: str | None, role: str | None,
+) -> None:  # fmt: skip
+    """Write a past return, or a slot over time, as one HTML page that needs nothing else.
+
+    Without RETURN, the newest return. The page is for operators: it shows texts of items that were left out, so never
+    hand it to the returning agent.
+    """
+    from readmit.cli.output import shown
+    from readmit.diagnosis.history import newest_return
+    from readmit.pages import return_page, slot_page
+
+    if slot is not None and return_id is not None:
+        raise click.UsageError("give either RETURN or --slot")
+    reader = {"task": task, "principal": principal, "role": role}
+    if slot is None and (unused := [name for name, value in reader.items() if value is not None]):
+        raise click.UsageError(f"--{unused[0]} has no use without --slot")
+    with invocation.open() as workspace:
+        if slot is not None:
+            html = slot_page(workspace, slot, task=task, principal=principal or "", role=role or "")
+            about = {"slot": slot}
+        else:
+            name = return_id or newest_return(desk_of(workspace).log)
+            html, about = return_page(workspace, name), {"return": name}
+    Path(to).write_text(html, encoding="utf-8")
+    invocation.say(
+        {**about, "output": to},
+        f"Written to {shown(to)}. For the people who run the workspace: it shows what was left out.",
+    )

@@ -1,0 +1,1 @@
+"""Commands that ask models, and commands of memory stores."""

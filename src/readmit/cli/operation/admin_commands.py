@@ -1,0 +1,128 @@
+"""``readmit admin``: what the owner and the overseers decide, and agents whose lease ran out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from readmit.cli import error_lines, options
+from readmit.cli.command import CommandGroup
+from readmit.cli.references import Reference
+from readmit.cli.status import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime, timedelta
+
+    from readmit.cli.command import Invocation
+    from readmit.presence.lease import Sweep
+
+
+@click.group("admin", cls=CommandGroup)
+def admin() -> None:
+    """Policy, limits, rejections, roles, leases and backups. For the owner and the overseers."""
+
+
+@admin.command("govern", examples=("readmit admin govern policy.json", "readmit admin govern - < policy.json"))
+@click.argument("policy", type=click.File("rb"), metavar="FILE")
+@options.governor
+def govern(invocation: Invocation, /, *, policy: BinaryIO, by: str | None) -> None:
+    """Put a policy in force for everybody from here on. FILE is JSON, - for stdin."""
+    from readmit.cli.output import emit, show, shown
+    from readmit.records.canonical import decode_file
+    from readmit.records.policy import Policy, differences
+    from readmit.writing.spelling import normal
+
+    chosen = decode_file(policy.read(), Policy, what=error_lines.name_of(policy))
+    with invocation.acting(by) as workspace:
+        changed = list(differences(workspace.admin.policy, normal(chosen)))
+        if changed:
+            workspace.admin.govern(chosen, by=by)
+        epoch = workspace.epoch
+    if invocation.json:
+        emit({"epoch": epoch, "policy_changed": changed})
+    elif changed:
+        show(f"The policy that governs everybody changed: {shown(', '.join(changed))}")
+    else:
+        show("This policy is in force already.")
+
+
+@admin.command(
+    "overrule",
+    examples=(
+        'readmit admin overrule h0 --grant restore --by lead --reason "the cancellation was a mistake" --for 2h',
+    ),
+)
+@click.argument("target", type=Reference("item"), metavar="ITEM")
+@click.option(
+    "--grant",
+    type=click.Choice(("restore", "rejustify", "settle")),
+    required=True,
+    help="restore: undo what took it out. rejustify: let it stand without its premise. settle: end its disputes.",
+)
+@click.option("--by", required=True, metavar="NAME", help="Overseer named in the policy.")
+@options.signer
+@click.option("--reason", required=True, metavar="TEXT", help="Why; the audit shows it.")
+@click.option("--for", "lasting", type=options.DURATION, metavar="DURATION", help="How long it holds, as in 1d12h.")
+@click.option("--expires", type=options.MOMENT, metavar="TIME", help="Until when it holds, instead of --for.")
+@click.option("--id", "id", metavar="ID", help="Makes the write idempotent.")
+def overrule_rejections(
+    invocation: Invocation, /, *, target: str, lasting: timedelta | None, expires: datetime | None, **fields: Any
+) -> None:
+    """Set automated rejections of an item aside, for a while and for a reason.
+
+    Only overseers named in the policy may, and never for their own return.
+    """
+    until = lasting if expires is None else expires
+    if until is None or (lasting is not None and expires is not None):
+        raise click.UsageError("give either --for or --expires")
+    with invocation.open() as workspace:
+        epoch = workspace.admin.overrule(target, expires=until, **fields)
+    invocation.say({"item": target, "epoch": epoch}, f"Rejections of {target} up to epoch {epoch} are set aside")
+
+
+@admin.command("sweep", examples=("readmit admin sweep", "readmit admin sweep --every 5"), ends_with=(Status.UNWELL,))
+@click.option("--every", type=click.FloatRange(0.1), metavar="SECONDS", help="Go on, and look this often.")
+@click.option("--trust-clock", is_flag=True, help="Judge leases by the clock, however far it is ahead of the log.")
+def sweep_leases(invocation: Invocation, /, *, every: float | None, trust_clock: bool) -> Status:
+    """Depart for every agent whose lease ran out.
+
+    Without --every it looks once. If the clock is ahead of the log, nobody wrote since or the clock is wrong: leases
+    that only the clock ends are named, not ended, and the status is 8. With --every, they are ended once they were seen
+    unrenewed for their whole length. Stop it with Ctrl-C.
+    """
+    from readmit.cli.output import show
+
+    unjudged = False
+    with invocation.open() as workspace:
+        sweeper = workspace.admin.sweeper(trust_clock=trust_clock)
+        sweeps: Iterable[Sweep] = [sweeper.sweep()] if every is None else sweeper.follow(every=every)
+        try:
+            for found in sweeps:
+                _print_sweep(invocation, found)
+                unjudged = bool(found.unjudged)
+        except KeyboardInterrupt:
+            show("Stopped.")
+    return Status.UNWELL if unjudged else Status.OK
+
+
+def _print_sweep(invocation: Invocation, found: Sweep) -> None:
+    from readmit.cli.item_words import agent_in_words
+    from readmit.cli.output import emit, show, shown
+
+    if invocation.json:
+        emit(found)
+        return
+    for one in found.departed:
+        show(shown(f"{agent_in_words(one.identity)} departed at epoch {one.epoch} (departure {one.id}): {one.reason}"))
+    for lease in found.unjudged:
+        show(
+            shown(
+                f"{agent_in_words(lease.identity)}: the lease is over by this clock alone, which is {lease.ahead} s "
+                "ahead of the log. If it is right, run `readmit admin sweep --trust-clock`; or let "
+                "`readmit admin sweep --every 5` watch it"
+            )
+        )
+    if not (found.departed or found.unjudged):
+        show("No lease ran out.")

@@ -1,0 +1,80 @@
+"""``init``, ``status``: start a workspace, and what one holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from readmit.cli import error_lines
+from readmit.cli.command import command
+from readmit.workspace.workspace import Workspace, desk_of
+
+if TYPE_CHECKING:
+    from readmit.cli.command import Invocation
+    from readmit.records.identity import Identity
+
+
+@command("init", examples=("readmit init", "readmit init --db team.db --policy policy.json"))
+@click.option("--policy", type=click.File("rb"), metavar="FILE", help="Policy to start under, as JSON.")
+def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
+    """Start a workspace: the database file, or the tables on the server, and the workspace's first signing key.
+
+    If it exists, nothing changes; `readmit admin govern` puts another policy in force.
+    """
+    from readmit.cli.output import emit, show, shown
+    from readmit.log.location import names
+    from readmit.records.base import nfc
+    from readmit.records.canonical import decode_file
+    from readmit.records.policy import Policy
+
+    chosen = None if policy is None else decode_file(policy.read(), Policy, what=error_lines.name_of(policy))
+    created = not {invocation.workspace, nfc(invocation.workspace)}.intersection(names(invocation.db))
+    with Workspace.open(invocation.db, name=invocation.workspace, policy=chosen) as workspace:
+        epoch, key = workspace.epoch, desk_of(workspace).keys.signer().keyid
+    if invocation.json:
+        emit({"db": invocation.store, "workspace": workspace.name, "created": created, "epoch": epoch})
+        return
+    verb = "Started" if created else "Found"
+    show(f"{verb} workspace {shown(workspace.name)} in {invocation.store}, epoch {epoch}, key {key[:12]}…")
+
+
+@command("status", examples=("readmit status", "readmit status --json"))
+def show_status(invocation: Invocation, /) -> None:
+    """What a workspace holds: its log, its audit, its policy, its key, and who is away."""
+    from readmit.cli.item_words import agent_in_words
+    from readmit.cli.output import emit, plain, progress, show, shown
+    from readmit.records.acts.event import Checkpoint
+    from readmit.state.absence import last_absence
+    from readmit.text.english import counted
+
+    with invocation.open() as workspace, progress("Reading the log", workspace.epoch) as watch:
+        kinds: Counter[str] = Counter()
+        departed: dict[str, Identity] = {}
+        for event in desk_of(workspace).log.tail():
+            kinds[str(event.kind)] += 1
+            if isinstance(event.payload, Checkpoint):
+                departed[event.payload.identity.agent] = event.payload.identity
+            watch()
+        away = sorted(
+            agent_in_words(who)
+            for who in departed.values()
+            if (absence := last_absence(desk_of(workspace).log, who)) is not None and absence.end is None
+        )
+        said = {
+            "db": invocation.store,
+            "workspace": workspace.name,
+            "epoch": workspace.epoch,
+            "events": dict(kinds),
+            "audit_rows": desk_of(workspace).log.audit.last,
+            "away": away,
+            "policy": plain(workspace.admin.policy),
+        }
+    if invocation.json:
+        emit(said)
+        return
+    counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    show(f"Workspace {shown(workspace.name)} in {invocation.store}, epoch {said['epoch']}: {counts}")
+    show(f"Audit: {counted(said['audit_rows'], 'row')}", f"Away: {shown(', '.join(away)) or 'nobody'}")
+    show("Policy:", *(f"  {name} = {shown(str(value))}" for name, value in said["policy"].items()))

@@ -1,0 +1,80 @@
+"""``readmit witness``: a second machine that cosigns the heads of logs, and stops rollback and forks."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from readmit.cli.command import command
+
+if TYPE_CHECKING:
+    from readmit.cli.command import Invocation
+    from readmit.trust.notes import NoteKey
+
+_LARGEST_PORT = 65_535
+
+
+@command(
+    "witness",
+    store=False,
+    examples=(
+        "readmit witness --state witness.db --trust @logs.txt",
+        "readmit witness --state witness.db --listen 127.0.0.1:8420 --trust KEY",
+    ),
+)
+@click.option("--listen", default="127.0.0.1:8420", show_default=True, metavar="HOST:PORT", help="Where to listen.")
+@click.option(
+    "--state", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    help="What was cosigned, with the key beside it in FILE.keys. Made by the first start.",
+)  # fmt: skip
+@click.option(
+    "--trust", "trusted", multiple=True, required=True, metavar="KEY|@FILE",
+    help="Verifier key of a log to cosign, or a file with one on each line. Repeatable.",
+)  # fmt: skip
+@click.option("--name", metavar="NAME", help="Name in cosignatures. Default: witness/ and the start of the key's id.")
+def serve_witness(
+    invocation: Invocation, /, *, listen: str, state: Path, trusted: tuple[str, ...], name: str | None
+) -> None:
+    """Cosign the heads of logs, as long as each extends the one before (c2sp.org/tlog-witness).
+
+    Speaks HTTP until it is stopped. Across machines, put HTTPS or a tunnel in front of it. Keep the state where
+    nobody who can write the logs can write it.
+    """
+    from readmit.cli.output import emit, show, shown
+    from readmit.records.error_types import WitnessError
+    from readmit.trust.witness.cosigner import open_witness
+    from readmit.trust.witness.server import WitnessServer
+
+    logs = [key for text in trusted for key in _keys(text)]
+    host, port = _address(listen)
+    made = open_witness(state, logs, lambda: int(time.time()), name)
+    try:
+        server = WitnessServer((host, port), made, lambda line: click.echo(shown(line), err=True))
+    except OSError as error:
+        raise WitnessError(f"listen: cannot listen on {listen}: {error.strerror}; choose another address") from None
+    with server:
+        url = f"http://{f'[{host}]' if ':' in host else host}:{server.server_address[1]}"
+        if invocation.json:
+            emit({"key": made.key.vkey, "url": url, "logs": [key.name for key in logs]})
+        else:
+            show(f"Key: {made.key.vkey}", f"Listening on {url}. Logs: {', '.join(shown(key.name) for key in logs)}.")
+        server.serve_forever()
+
+
+def _keys(text: str) -> list[NoteKey]:
+    """The key that an option gives, or those of a file."""
+    from readmit.trust.notes import NoteKey, read_vkeys
+
+    if text.startswith("@"):
+        return read_vkeys(Path(text[1:]).read_text(encoding="utf-8-sig"))
+    return [NoteKey.from_vkey(text)]
+
+
+def _address(listen: str) -> tuple[str, int]:
+    host, colon, port = listen.rpartition(":")
+    if not colon or not (port.isascii() and port.isdigit()) or int(port) > _LARGEST_PORT:
+        raise click.UsageError(f"--listen: {listen!r} is not HOST:PORT; for example 127.0.0.1:8420")
+    return host.removeprefix("[").removesuffix("]"), int(port)

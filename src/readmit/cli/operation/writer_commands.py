@@ -1,0 +1,121 @@
+"""``readmit writers``: keys of principals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from readmit.cli import options
+from readmit.cli.command import CommandGroup
+
+if TYPE_CHECKING:
+    from readmit.cli.command import Invocation
+
+
+@click.group("writers", cls=CommandGroup)
+def writers() -> None:
+    """Keys that principals sign with: make, enrol, rotate, revoke, list."""
+
+
+@writers.command("new", store=False, examples=("readmit writers new bob.pem",))
+@click.argument("file", type=click.Path(dir_okay=False), metavar="FILE")
+def new_writer_key(invocation: Invocation, /, *, file: str) -> None:
+    """Make a key in a new file, for --signer, and write its public half to FILE.pub, for `enrol`."""
+    from pathlib import Path
+
+    from readmit.trust.private_keys import public_pem
+    from readmit.trust.signer_file import make_signer
+
+    made = make_signer(file)
+    public = Path(file).with_suffix(".pub")
+    public.write_text(public_pem(made.public), encoding="ascii")
+    invocation.say(
+        {"key": made.keyid, "file": file, "public": str(public)},
+        f"Made key {made.keyid} in {file}; let the owner enrol {public}",
+    )
+
+
+@writers.command("list", examples=("readmit writers list",))
+def list_writers(invocation: Invocation, /) -> None:
+    """Every key that was ever enrolled, and the epochs at which its signatures count."""
+    from readmit.cli.output import emit, show, table
+
+    with invocation.open() as workspace:
+        found = workspace.admin.writers.enrolled()
+    if invocation.json:
+        emit(
+            {
+                "writers": [
+                    {"principal": one.principal, "key": one.key, "first": one.first + 1, "end": one.end}
+                    for one in found
+                ]
+            }
+        )
+        return
+    rows = [(one.principal, one.key[:16], str(one.first + 1), "" if one.end is None else str(one.end)) for one in found]
+    show(table(("principal", "key", "from epoch", "before epoch"), rows))
+
+
+@writers.command(
+    "enrol",
+    examples=("readmit writers enrol owner owner.pub --signer owner.pem", "readmit writers enrol bob bob.pub"),
+)
+@click.argument("principal", metavar="NAME")
+@click.argument("public", type=click.Path(), metavar="PUBLIC_KEY")
+@click.option("--reason", default="", metavar="TEXT", help="Why; the log keeps it.")
+@options.governor
+def enrol_writer(invocation: Invocation, /, *, principal: str, public: str, **given: Any) -> None:
+    """Let a principal sign with a key, besides those it has. PUBLIC_KEY is a PEM file.
+
+    The owner enrols its own first key with --signer and that key. From then on, the owner and overseers sign every
+    change of policy and keys.
+    """
+    from readmit.cli.output import shown
+
+    with invocation.acting(given["by"]) as workspace:
+        key = workspace.admin.writers.enrol(principal, public, **given)
+        epoch = workspace.epoch
+    invocation.say(
+        {"principal": principal, "key": key, "epoch": epoch},
+        shown(f"{principal} signs with {key} from epoch {epoch + 1} on"),
+    )
+
+
+@writers.command("rotate", examples=("readmit writers rotate bob new.pub",))
+@click.argument("principal", metavar="NAME")
+@click.argument("public", type=click.Path(), metavar="PUBLIC_KEY")
+@click.option("--reason", default="rotated", metavar="TEXT", help="Why; the log keeps it.")
+@options.governor
+def rotate_writer(invocation: Invocation, /, *, principal: str, public: str, **given: Any) -> None:
+    """Let a principal sign with a new key instead of those it has. What they signed so far still counts."""
+    from readmit.cli.output import shown
+
+    with invocation.acting(given["by"]) as workspace:
+        key = workspace.admin.writers.rotate(principal, public, **given)
+        epoch = workspace.epoch
+    invocation.say(
+        {"principal": principal, "key": key, "epoch": epoch},
+        shown(f"{principal} signs with {key}, and with no other key, from epoch {epoch + 1} on"),
+    )
+
+
+@writers.command("revoke", examples=('readmit writers revoke 3f2a91 --since 412 --reason "laptop stolen"',))
+@click.argument("key", metavar="KEY")
+@click.option("--since", type=click.IntRange(1), metavar="EPOCH", help="First epoch that does not count. Default: now.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; the log keeps it.")
+@options.governor
+def revoke_writer(invocation: Invocation, /, *, key: str, **given: Any) -> None:
+    """Count no signature of a key from an epoch on. The beginning of the key's id is enough."""
+    from readmit.records.error_types import SealError
+
+    with invocation.acting(given["by"]) as workspace:
+        found = [one.key for one in workspace.admin.writers.enrolled() if one.key.startswith(key)]
+        if len(found) > 1:
+            raise SealError(f"{key} is the beginning of {len(found)} keys; give more of it")
+        workspace.admin.writers.revoke(found[0] if found else key, **given)
+        epoch = workspace.epoch
+    invocation.say(
+        {"key": found[0], "since": given["since"] or epoch, "epoch": epoch},
+        f"Signatures of {found[0]} count only before epoch {given['since'] or epoch}",
+    )

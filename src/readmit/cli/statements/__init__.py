@@ -1,0 +1,1 @@
+"""Commands that write evidence, items and what happens to them."""
