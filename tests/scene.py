@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+STANDING = {"admitted", "not_needed", "withheld"}
+"""States of items that are eligible."""
 
 
 def place() -> str:
@@ -149,6 +151,24 @@ class Scene:
             return
         with untriggered(connection.sql):
             connection.sql.execute(statement, values)
+
+
+class SourcedScene(Scene):
+    """A scene in which every fact and frontier rests on an observation of its own, made at the moment that is said."""
+
+    def fact(self, id: str, *, said: timedelta | None = None, **fields: Any) -> str:
+        text = fields.get("text", f"the text of {id}")
+        at = None if said is None else START + said
+        fields.setdefault("sources", [self.team.observe(f"seen for {id}: {text}", by="bob", at=at)])
+        return super().fact(id, **fields)
+
+    def frontier(self, id: str = "f", obligation: str = "o", **fields: Any) -> str:
+        fields.setdefault("sources", [self.news(f"seen for {id}")])
+        return super().frontier(id, obligation, **fields)
+
+    def stand(self, **asked: Any) -> set[str]:
+        """The items that stand for ann."""
+        return {one.item for one in self.away(**asked).dispositions if one.state in STANDING}
 
 
 def indexed(log: Any, index: str) -> Iterator[tuple[Any, ...]]:

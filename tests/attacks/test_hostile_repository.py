@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.cli.status import Status
+from readmit.lab import Status
 from tests.check.project import Project
 from tests.cli.run import run, said
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Reason, Workspace
+from readmit.errors import TamperedError
+from readmit.lab import canonical
 from readmit.log.indexes.audience import ANY
 from readmit.log.kept_events import KeptLists
-from readmit.records.canonical import canonical, digest_of
-from readmit.records.error_types import TamperedError
+from readmit.records.canonical import digest_of
 from tests.scene import Scene
 from tests.state.test_polling import steps
 

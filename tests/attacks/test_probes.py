@@ -17,10 +17,9 @@ import msgspec
 import psycopg
 import pytest
 
-from readmit import Workspace
+from readmit import LookRules, Workspace
+from readmit.errors import ProbeError
 from readmit.records.canonical import digest_of
-from readmit.records.error_types import ProbeError
-from readmit.records.policy import LookRules
 from readmit.records.probes import CommandProbe, FileProbe, Finding, GitProbe, HttpProbe, SqlProbe
 from readmit.sources import Looker, files
 from tests.postgres import ROLE
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit.records.probes import Probe
-    from readmit.sources.prober import ProbeResult
+    from readmit.sources import ProbeResult
     from tests.postgres import Server
 
 D = digest_of(b"captured")

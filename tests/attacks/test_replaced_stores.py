@@ -18,9 +18,9 @@ import pytest
 from readmit import Workspace
 from readmit.diagnosis.verification.head_proofs import verifier_key, witnessed_head
 from readmit.diagnosis.verification.log_verifier import LogVerifier
+from readmit.errors import AuditError, SealError, StoreError, TamperedError
 from readmit.log.key_folder import KeyFolder
 from readmit.log.location import is_url
-from readmit.records.error_types import AuditError, SealError, StoreError, TamperedError
 from tests.cli.run import run, said
 from tests.keys import id_of, keys_of
 from tests.trust.witness.logs import running

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from readmit.sources.prober import ProbeResult
+    from readmit.sources import ProbeResult
 
 D = digest_of(b"captured")
 SECRET = "the secret outside"

@@ -13,8 +13,9 @@ import pytest
 
 from readmit import Workspace
 from readmit.inference import Inference, Turn
+from readmit.lab import worded
 from readmit.models import Reply, Usage
-from readmit.text.carried import carried, worded
+from readmit.text.carried import carried
 from readmit.text.tokens import tokens
 from tests.attacks.wordings import (
     HELD_OUT_PLAIN,

@@ -7,7 +7,7 @@ import pytest
 from readmit import Workspace
 from readmit.backends.bound_writes import BoundBackend, bindings, union
 from readmit.errors import BackendError, StoreError, UnknownError
-from readmit.log.ledger import Entry
+from readmit.lab import Entry
 from readmit.memory import Binding, Change, Material, Precision, Stored
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def test_a_record_that_replaces_one_of_unknown_origin_stays_unknown(team: Worksp
 
 
 def test_an_import_that_stops_halfway_binds_nothing(team: Workspace) -> None:
-    from readmit.backends.admission import text_digest
+    from readmit.lab import text_digest
     from readmit.memory import Archived
 
     one = Entry(record="r", text=text_digest("t"), bindings=bindings(["a"]), by="scout")
@@ -177,7 +177,7 @@ def test_an_import_that_stops_halfway_binds_nothing(team: Workspace) -> None:
 
 
 def test_an_archive_of_another_workspace_is_refused(team: Workspace) -> None:
-    from readmit.backends.admission import text_digest
+    from readmit.lab import text_digest
     from readmit.memory import Archived
 
     foreign = Entry(record="r", text=text_digest("t"), bindings=bindings(["elsewhere"]), by="scout")

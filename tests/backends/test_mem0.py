@@ -11,16 +11,11 @@ import numpy as np
 import pytest
 
 from readmit import Workspace
-from readmit.backends.adapters.mem0 import Mem0
-from readmit.backends.port import Material
-from readmit.log.ledger import Precision
-from readmit.models.embedders import FunctionEmbedder, Lexical
-from readmit.models.endpoint import Endpoint
-from readmit.models.openai_compatible import OpenAICompatible
-from readmit.models.protocols import Failure, Fault, Usage
-from readmit.records.error_types import BackendError, ModelError, RecordError
+from readmit.backends import Mem0
+from readmit.errors import BackendError, ModelError, RecordError
+from readmit.memory import Material, Memory, Precision
+from readmit.models import Endpoint, Failure, Fault, FunctionEmbedder, Lexical, OpenAICompatible, Usage
 from readmit.testing import BackendConformance
-from readmit.workspace.memory_handle import Memory
 from tests.backends.openers import open_mem0
 from tests.models.scripted import Scripted
 from tests.models.stand_in import StandIn, completion, fails
@@ -29,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from readmit.models.protocols import Embedder, Model
+    from readmit.models import Embedder, Model
     from readmit.testing.journey import Journey
     from tests.models.stand_in import Handler
 

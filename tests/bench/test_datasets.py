@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 from tests.bench.data import SMOKE, shared
 
+from readmit.errors import RecordError
 from readmit.records.canonical import convert
-from readmit.records.error_types import RecordError
 from readmit_bench.datasets.manbench_cases import (
     CHALLENGER,
     DEPARTURE,

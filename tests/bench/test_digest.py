@@ -6,7 +6,8 @@ import tracemalloc
 
 from tests.bench.data import SMOKE, shared
 
-from readmit.records.canonical import canonical, digest_of
+from readmit.lab import canonical
+from readmit.records.canonical import digest_of
 from readmit_bench.datasets.memora_cases import read_memora
 from readmit_bench.episodes import digest_of_cases
 

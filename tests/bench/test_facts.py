@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.bench.test_retrieval import history
 
-from readmit.models.embedders import FunctionEmbedder, Lexical
+from readmit.models import FunctionEmbedder, Lexical
 from readmit_bench.episodes import Row
 from readmit_bench.facts import Facts
 from readmit_bench.plain_turns import facts

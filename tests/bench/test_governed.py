@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.bench.answers_by_file import sections
 
-from readmit.models.embedders import Lexical
-from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
-from readmit.models.stages.plan import Dependency, Plan, PlannedDuty
+from readmit.lab import Plan, PlannedDuty
+from readmit.models import Ask, Failure, Fault, Lexical, Reply, Usage
+from readmit.models.stages.plan import Dependency
 from readmit_bench.episodes import Budget, Checkpoint, Row
 from readmit_bench.methods import admitted
 from readmit_bench.methods.governance import ABLATIONS, READMIT, TRACE_PAPER, Governance, Tuning

@@ -18,7 +18,7 @@ from tests.bench.answers_by_file import answer_all
 from tests.bench.data import SMOKE
 from tests.bench.endpoint import AnsweringEndpoint
 
-from readmit.cli.status import Status
+from readmit.lab import Status
 from readmit.models import check_batch
 from readmit_bench.results import ANSWERS, RESULTS, read_results
 

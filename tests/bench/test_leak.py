@@ -15,8 +15,9 @@ import msgspec
 import pytest
 from tests.bench.data import SMOKE
 
-from readmit.records.canonical import canonical, convert
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.lab import canonical
+from readmit.records.canonical import convert
 from readmit_bench.checkpoints import checkpoints
 from readmit_bench.datasets.manbench_cases import read_manbench
 from readmit_bench.datasets.memora_cases import read_memora

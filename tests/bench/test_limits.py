@@ -12,7 +12,7 @@ from tests.bench.endpoint import AnsweringEndpoint, stage_of
 from tests.models.stand_in import hangs
 
 from readmit.cli.app import main
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.results import read_plan, read_results
 from readmit_bench.study_runs import RunOrder, run, status
 

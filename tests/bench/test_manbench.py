@@ -10,9 +10,8 @@ import pytest
 from tests.bench.answers_by_file import sections
 from tests.bench.data import SMOKE, shared
 
-from readmit.models.embedders import Lexical
-from readmit.models.protocols import Ask, Reply, Usage
-from readmit.models.stages.answer import Opinion, choice_named, position_of
+from readmit.models import Ask, Lexical, Opinion, Reply, Usage
+from readmit.models.stages.answer import choice_named, position_of
 from readmit_bench.actor_answers import chosen
 from readmit_bench.checkpoints import checkpoint
 from readmit_bench.datasets.manbench_cases import CHALLENGER, DEPARTURE, read_manbench

@@ -13,8 +13,8 @@ from tests.bench.answers_by_file import answer_all, plain, sections
 from tests.bench.data import SMOKE
 
 from readmit.cli.app import main
-from readmit.cli.status import Status
-from readmit.models.protocols import Ask, Failure, Reply, Usage
+from readmit.lab import Status
+from readmit.models import Ask, Failure, Reply, Usage
 from readmit_bench.checkpoints import checkpoint as checkpoint_of
 from readmit_bench.datasets.stale_cases import read_stale
 from readmit_bench.methods import admitted

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.plugins.packages import install, install_worked_example
 
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 from readmit_bench.entry_points import METHODS, with_installed
 from readmit_bench.methods.registry import OWN, MethodEntry
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from readmit.text.english import common_words
+from readmit.lab import common_words
 from readmit_bench.episodes import GAP, Row
 from readmit_bench.plain_turns import Phrases, excerpt, read, runs
 

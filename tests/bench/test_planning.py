@@ -11,10 +11,10 @@ from click.testing import CliRunner
 from tests.bench.reported import plan, stale, written
 
 from readmit.cli.app import main
-from readmit.models.protocols import Ask, Reply, Usage
-from readmit.models.stages.extract import ExtractFrom, Turn, extract_claims
-from readmit.models.usage import StageUsage
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.inference import Turn
+from readmit.lab import ExtractFrom, extract_claims
+from readmit.models import Ask, Reply, StageUsage, Usage
 from readmit_bench.plans.prices import Price, read_prices
 from readmit_bench.plans.recorded_answers import Recorded
 from readmit_bench.plans.standin import answer_to

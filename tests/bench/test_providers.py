@@ -14,7 +14,7 @@ from tests.bench.endpoint import AnsweringEndpoint, digest, stage_of
 from tests.models.stand_in import cuts, fails, hangs, resets, says, sends
 
 from readmit.cli.app import main
-from readmit.cli.status import Status
+from readmit.lab import Status
 from readmit_bench.results import read_results
 from readmit_bench.study_runs import ProviderCalls, RunOrder, run
 

@@ -6,8 +6,8 @@ import pytest
 from tests.bench.data import shared
 from tests.bench.viewing import make_views, score_manbench_views
 
-from readmit.records.error_types import RecordError
-from readmit.records.reasons import Reason
+from readmit import Reason
+from readmit.errors import RecordError
 from readmit_bench.datasets.manbench_cases import CHALLENGER, DEPARTURE, read_manbench
 from readmit_bench.episodes import Budget, Checkpoint, Row, View
 from readmit_bench.methods import MODEL_FREE, admitted

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from tests.bench.reported import manbench, memora, plan, stale
 
-from readmit.models.usage import StageUsage
+from readmit.models import StageUsage
 from readmit_bench.episodes import View
 from readmit_bench.reports.differences import difference_tables
 from readmit_bench.reports.run_scores import score_run

@@ -9,7 +9,7 @@ import pytest
 from tests.bench.data import SMOKE
 from tests.bench.reported import manbench, memora, plan, stale
 
-from readmit.models.usage import StageUsage
+from readmit.models import StageUsage
 from readmit_bench.episodes import Finding, View
 from readmit_bench.metrics import MemoraOutcome
 from readmit_bench.published import published

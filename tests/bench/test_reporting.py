@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.bench.data import SMOKE
 from tests.bench.reported import manbench, plan, stale, written
 
-from readmit.models.usage import StageUsage
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
+from readmit.models import StageUsage
 from readmit_bench.episodes import Finding, View
 from readmit_bench.reports.canvas import LARGEST, SMALLEST, STEP, canvas, sizes
 from readmit_bench.reports.figures import _plane

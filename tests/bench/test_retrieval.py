@@ -15,7 +15,7 @@ from readmit_bench.retrieval import CLOCK, IndexedHistory
 from readmit_bench.settings import GEMINI, ManBenchSettings, MemoraSettings, Settings, StaleSettings
 
 if TYPE_CHECKING:
-    from readmit.models.protocols import Embedder
+    from readmit.models import Embedder
 
 
 def history(*texts: str) -> tuple[Session, ...]:

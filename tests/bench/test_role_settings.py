@@ -10,9 +10,9 @@ from tests.bench.answers_by_file import answer_all
 from tests.bench.data import SMOKE
 from tests.bench.reported import plan
 
+from readmit.errors import RecordError
+from readmit.models import Ask, Reply, Usage
 from readmit.models.chat import Dialect, request_body
-from readmit.models.protocols import Ask, Reply, Usage
-from readmit.records.error_types import RecordError
 from readmit_bench.reports.provenance import what_was_run
 from readmit_bench.results import ANSWERS, AnswerStore
 from readmit_bench.settings import RoleSettings, Settings, overridden

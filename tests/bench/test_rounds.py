@@ -12,7 +12,7 @@ from tests.bench.answers_by_file import answer_all
 from tests.bench.data import SMOKE
 
 from readmit.cli.app import main
-from readmit.cli.status import Status
+from readmit.lab import Status
 from readmit.models import batch_status, check_batch
 from readmit_bench.results import read_results
 

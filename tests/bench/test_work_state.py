@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from tests.bench.answers_by_file import plain, sections
 from tests.bench.data import SMOKE
 
-from readmit.models.embedders import Lexical
-from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
-from readmit.records.canonical import canonical
+from readmit.lab import canonical
+from readmit.models import Ask, Failure, Fault, Lexical, Reply, Usage
 from readmit_bench.checkpoints import work_state
 from readmit_bench.datasets.memora_cases import read_memora
 from readmit_bench.datasets.stale_cases import read_stale

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.check.statement_checks import check_memories, memory_files, read_memories
-from readmit.records.error_types import RecordError
+from readmit.errors import RecordError
 
 from .project import Project, found, unchecked
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.cli.status import Status
+from readmit.lab import Status
 from tests.cli.run import run, said
 
 from .project import CART, Project

@@ -11,7 +11,7 @@ from readmit.records.acts.kinds import KINDS
 from tests.cli.run import WHO, run, said
 
 if TYPE_CHECKING:
-    from readmit.records.acts.kinds import DeclaredKind
+    from readmit.events import DeclaredKind
 
 WRITTEN = [kind for kind in KINDS.values() if kind.wording is not None]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.workspace.workspace import Workspace
+from readmit import Workspace
 from tests.cli.run import WHO, run, said
 
 if TYPE_CHECKING:

@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from tests.house.source import Module
 
 
+UNSTABLE = "readmit.lab"
+
+
 @cache
 def homes() -> dict[str, str]:
-    """The public module of each public name. Of several, not the root: what it has beside another is a shorthand."""
+    """The public module of each public name. Of several, neither the unstable one nor the root, a shorthand."""
     found: dict[str, str] = {}
-    for module, names in sorted(public().items()):
+    for module, names in sorted(public().items(), key=lambda pair: (pair[0] != UNSTABLE, pair[0])):
         found |= dict.fromkeys(names, module)
     return found
 

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from readmit.errors import PendingAnswers
 from readmit.inference import Inference, Settings
-from readmit.models.batch import Batch, batch_status, check_batch, unanswered_requests
+from readmit.models import Ask, Batch, Lexical, Reply, batch_status, check_batch
+from readmit.models.batch import unanswered_requests
 from readmit.models.chat import response_body
-from readmit.models.embedders import Lexical
-from readmit.models.protocols import Ask, Reply
-from readmit.records.error_types import PendingAnswers
 from tests.inference.world import NEAR, SHIFT, SHOES, Ruled, away, hear, home, states
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from readmit.workspace.workspace import Workspace
+    from readmit import Workspace
 
 
 def answered(directory: Path, round_: int, *, only: int | None = None, model: Ruled | None = None) -> int:

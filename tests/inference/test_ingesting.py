@@ -5,19 +5,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.inference import Inference
+from readmit import Workspace
+from readmit.errors import ModelError
+from readmit.inference import Inference, Turn
 from readmit.inference.derive import maker, source_of
-from readmit.models.embedders import Lexical
-from readmit.models.protocols import Fault
-from readmit.models.stages.extract import PROMPT, Turn
+from readmit.lab import Drafted
+from readmit.models import Fault, Lexical
+from readmit.models.stages.extract import PROMPT
 from readmit.models.stages.imply import PREMISES
-from readmit.records.error_types import ModelError
-from readmit.records.items import Drafted
-from readmit.workspace.workspace import Workspace
 from tests.inference.world import Clock, Ruled, scored, states, texts_of
 
 if TYPE_CHECKING:
-    from readmit.models.protocols import Ask
+    from readmit.models import Ask
 
 
 def claim(quote: str, statement: str, slot: str, **more: object) -> dict[str, object]:

@@ -6,7 +6,7 @@ import pytest
 
 from readmit.inference.derive import VECTOR, maker, source_of
 from readmit.log.engines.sqlite import SqliteConnection
-from readmit.models.embedders import Lexical
+from readmit.models import Lexical
 from readmit.models.stages.imply import IMPLIED
 from tests.inference.world import SHIFT, SHOES, Ruled, away, foresee, hear, home, states
 
@@ -63,8 +63,8 @@ def test_derived_texts_survive_the_process_and_older_files_get_their_table(tmp_p
 
 
 def test_vectors_of_another_workspace_cannot_be_asked_for() -> None:
+    from readmit.errors import ModelError
     from readmit.inference.derive import _Kept
-    from readmit.records.error_types import ModelError
 
     with home() as space, pytest.raises(ModelError, match="open that workspace"):
         _Kept(space._desk.log.derived, "home").read_vectors("other", "lexical", [])

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.inference import Inference, Settings
-from readmit.models.embedders import Lexical
-from readmit.models.model_lines import open_model
-from readmit.rules.invalidate.propose import Signal
+from readmit.inference import Inference, Settings, Signal
+from readmit.models import Lexical, open_model
 from tests.inference.world import SHIFT, away, hear, home, states
 
 if TYPE_CHECKING:

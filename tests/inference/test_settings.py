@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from readmit.errors import ModelError, RecordError
-from readmit.inference import InferenceModels, Settings, settings_from
+from readmit.inference import InferenceModels, Settings, Signal, settings_from
 from readmit.models import Lexical
-from readmit.rules.invalidate.propose import Signal
 from tests.inference.world import Ruled
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "implicit.md"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from readmit import Workspace
 from readmit.backends import ScopedMem
-from readmit.log.ledger import Entry
+from readmit.lab import Entry
 from readmit.log.location import names
 from readmit.memory import Binding, Material
 from readmit.records.identity import own_id

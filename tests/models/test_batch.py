@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit.models.batch import Batch, batch_status, check_batch, unanswered_requests
-from readmit.models.protocols import Ask, Failure, Fault, Reply
-from readmit.models.structured import ask_typed, schema_of
-from readmit.models.usage import Metered, TokenLedger, most_tokens
-from readmit.records.error_types import ModelError, PendingAnswers
+from readmit.errors import ModelError, PendingAnswers
+from readmit.models import Ask, Batch, Failure, Fault, Metered, Reply, TokenLedger, ask_typed, batch_status, check_batch
+from readmit.models.batch import unanswered_requests
+from readmit.models.structured import schema_of
+from readmit.models.usage import most_tokens
 from tests.models.stand_in import completion
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from readmit.errors import ModelError
+from readmit.lab import CachedEmbedder, VectorsInMemory
 from readmit.models import Endpoint, FunctionEmbedder, Lexical, MiniLM, OpenAIEmbedder, embedders, open_embedder
-from readmit.models.embedders import CachedEmbedder, VectorsInMemory
 from tests.models.stand_in import StandIn, fails, sends
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit.errors import RecordError
-from readmit.models.fence import fence, mark_for, visible_text
+from readmit.lab import fence, visible_text
+from readmit.models.fence import mark_for
 
 TEXTS = st.lists(st.text(max_size=200), min_size=1, max_size=4)
 

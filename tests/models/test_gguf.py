@@ -10,14 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import pytest
 
-from readmit.models.gguf import Gguf
-from readmit.models.model_lines import open_model
-from readmit.models.protocols import Ask, Failure, Fault, Reply
-from readmit.models.recorded import Recorded, Recorder
-from readmit.models.structured import ask_typed, schema_of
-from readmit.models.usage import Metered, TokenLedger
-from readmit.records.error_types import ModelError
-from readmit.records.verdicts import Answer
+from readmit import Answer
+from readmit.errors import ModelError
+from readmit.models import (
+    Ask,
+    Failure,
+    Fault,
+    Gguf,
+    Metered,
+    Recorded,
+    Recorder,
+    Reply,
+    TokenLedger,
+    ask_typed,
+    open_model,
+)
+from readmit.models.structured import schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.models.batch import Batch
-from readmit.models.model_lines import open_model
-from readmit.models.openai_compatible import OpenAICompatible
-from readmit.records.error_types import ModelError
+from readmit.errors import ModelError
+from readmit.models import Batch, OpenAICompatible, open_model
 
 if TYPE_CHECKING:
     from pathlib import Path

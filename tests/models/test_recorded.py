@@ -5,11 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.models.batch import Batch
-from readmit.models.model_lines import open_model
-from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
-from readmit.models.recorded import Recorded, Recorder
-from readmit.records.error_types import ModelError, PendingAnswers, UnknownError
+from readmit.errors import ModelError, PendingAnswers, UnknownError
+from readmit.models import Ask, Batch, Failure, Fault, Recorded, Recorder, Reply, Usage, open_model
 from tests.models.scripted import Scripted, reply
 from tests.models.stand_in import completion
 

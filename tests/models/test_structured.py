@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
-from readmit.models.structured import MAX_CHARS, ask_typed, schema_of
-from readmit.records.error_types import ModelError
-from readmit.records.verdicts import Answer
+from readmit import Answer
+from readmit.errors import ModelError
+from readmit.models import Ask, Failure, Fault, Reply, Usage, ask_typed
+from readmit.models.structured import MAX_CHARS, schema_of
 from tests.models.scripted import Scripted, reply
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit import Reason, Workspace
-from readmit.records.error_types import ExposureError
+from readmit.errors import ExposureError
 from readmit.sources import File
 from tests.board import Team
 from tests.conftest import examples

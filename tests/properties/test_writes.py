@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit import Pair, Workspace
-from readmit.records.acts.event import EventKind
-from readmit.records.error_types import ConflictError
-from readmit.records.identity import Identity
-from readmit.records.items import Item
+from readmit import Identity, Item, Pair, Workspace
+from readmit.errors import ConflictError
+from readmit.events import EventKind
 from tests.conftest import examples
 from tests.properties.team import START
 

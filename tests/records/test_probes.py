@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from readmit.errors import RecordError
-from readmit.records.canonical import canonical, decode, digest_of
+from readmit.lab import canonical, decode
+from readmit.records.canonical import digest_of
 from readmit.records.probes import (
     CallableProbe,
     CommandProbe,

@@ -11,10 +11,10 @@ import pytest
 from readmit import Reason, Workspace
 from readmit.errors import ProbeError
 from readmit.events import EventKind
+from readmit.lab import Scope, digest
 from readmit.records.acts.looks import Looked
-from readmit.records.canonical import digest, digest_of
+from readmit.records.canonical import digest_of
 from readmit.records.evidence import Evidence
-from readmit.records.items import Scope
 from readmit.records.probes import FileProbe, Finding
 from readmit.sources import Call, File, Looker
 from tests.scene import Clock

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import LookRules, Policy, Reason, Workspace
-from readmit.records.error_types import ProbeError
+from readmit.errors import ProbeError
 from readmit.sources import Command, Git, Http, Looker, Sql
 from tests.scene import HOUR, Clock
 

@@ -18,8 +18,7 @@ from readmit.records.error_types import ExposureError, QuarantineError, SealErro
 from readmit.trust.statement import open_retractions, open_view
 from readmit.trust.trusted_keys import trusted
 from readmit.types import RetractionBundle
-from tests.rules.test_out_of_sight import SourcedScene
-from tests.scene import HOUR
+from tests.scene import HOUR, SourcedScene
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,7 +174,7 @@ def test_a_signer_that_fails_hands_over_nothing_and_the_lack_stays_known(monkeyp
     def fails() -> None:
         raise SealError("the key is locked")
 
-    monkeypatch.setattr(scene.team, "signer", fails)
+    monkeypatch.setattr(scene.team._desk.keys, "signer", fails)
     outcome = scene.ann().come_back()
     assert outcome.reasons == (Reason.COVERAGE_SHORT, Reason.SIGNER_FAILED)
     assert outcome.missing == ("d",)

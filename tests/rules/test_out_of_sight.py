@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Reason
-from tests.scene import START, Scene
+from tests.scene import STANDING, START, SourcedScene
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,22 +17,6 @@ if TYPE_CHECKING:
     from readmit.types import Item
 
 DAY = timedelta(days=1)
-STANDING = {"admitted", "not_needed", "withheld"}
-
-
-class SourcedScene(Scene):
-    """A scene in which every item rests on an observation of its own."""
-
-    def fact(self, id: str, **fields: Any) -> str:
-        fields.setdefault("sources", [self.news(f"seen for {id}")])
-        return super().fact(id, **fields)
-
-    def frontier(self, id: str = "f", obligation: str = "o", **fields: Any) -> str:
-        fields.setdefault("sources", [self.news(f"seen for {id}")])
-        return super().frontier(id, obligation, **fields)
-
-    def stand(self, **asked: Any) -> set[str]:
-        return {one.item for one in self.away(**asked).dispositions if one.state in STANDING}
 
 
 # Frontiers that are seen only with their obligation.

@@ -9,8 +9,7 @@ import pytest
 
 from readmit import Pair, Policy
 from readmit.records.reasons import State
-from tests.rules.test_out_of_sight import SourcedScene
-from tests.scene import HOUR, START
+from tests.scene import HOUR, START, SourcedScene
 
 if TYPE_CHECKING:
     from collections.abc import Callable

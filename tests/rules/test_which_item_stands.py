@@ -8,24 +8,9 @@ from typing import Any
 import pytest
 
 from readmit import Pair, Reason
-from tests.scene import HOUR, START, Scene
+from tests.scene import HOUR, START, SourcedScene
 
 DAY = timedelta(days=1)
-
-
-class SourcedScene(Scene):
-    """A scene whose facts each rest on an observation of their own, made at the moment that is said."""
-
-    def fact(self, id: str, *, said: timedelta | None = None, **fields: Any) -> str:
-        text = fields.get("text", f"the text of {id}")
-        at = None if said is None else START + said
-        fields.setdefault("sources", [self.team.observe(f"seen for {id}: {text}", by="bob", at=at)])
-        return super().fact(id, **fields)
-
-    def stand(self, **asked: Any) -> set[str]:
-        """The items that stand for ann: eligible facts and constraints."""
-        outcome = self.away(**asked)
-        return {one.item for one in outcome.dispositions if one.state in {"admitted", "not_needed", "withheld"}}
 
 
 # A stale item was handed over.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from readmit.records.policy import LookRules
+from readmit import LookRules
 from readmit.sources import Looker
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from readmit.records.error_types import GoneError, ProbeError
-from readmit.records.policy import LookRules
+from readmit import LookRules
+from readmit.errors import GoneError, ProbeError
 from readmit.records.probes import Finding
 from readmit.sources import Looker
 

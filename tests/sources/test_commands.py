@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.records.error_types import ProbeError
+from readmit.errors import ProbeError
 from readmit.records.probes import Finding
 from readmit.sources import Looker, sandbox
 from tests.sources.conftest import PATIENT, limits_of

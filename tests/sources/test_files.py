@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from readmit import LookRules
+from readmit.errors import GoneError, ProbeError, RecordError
 from readmit.records.canonical import digest_of
-from readmit.records.error_types import GoneError, ProbeError, RecordError
-from readmit.records.policy import LookRules
 from readmit.records.probes import FileProbe, Finding
 from readmit.sources import Looker
 from tests.sources.conftest import settled
@@ -15,7 +15,7 @@ from tests.sources.conftest import settled
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from readmit.sources.prober import ProbeResult
+    from readmit.sources import ProbeResult
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))
 

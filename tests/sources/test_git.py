@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from readmit.records.error_types import GoneError, ProbeError, RecordError
-from readmit.records.policy import LookRules
+from readmit import LookRules
+from readmit.errors import GoneError, ProbeError, RecordError
 from readmit.records.probes import Finding, GitProbe
 from readmit.sources import Looker
 from tests.sources.conftest import PATIENT, Repo, limits_of
@@ -15,7 +15,7 @@ from tests.sources.conftest import PATIENT, Repo, limits_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from readmit.sources.prober import ProbeResult
+    from readmit.sources import ProbeResult
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from readmit.records.error_types import RecordError
-from readmit.records.policy import LookRules
+from readmit import LookRules
+from readmit.errors import RecordError
 from readmit.records.probes import FileProbe, Finding, GitProbe, SqlProbe
 from readmit.sources import Looker
 from readmit.sources.look import LookDeadline

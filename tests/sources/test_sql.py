@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from readmit.records.error_types import ProbeError, RecordError
+from readmit.errors import ProbeError, RecordError
 from readmit.records.probes import Finding
 from readmit.sources import Looker
 from tests.postgres import ROLE

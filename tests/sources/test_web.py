@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from readmit.records.error_types import GoneError, ProbeError
+from readmit.errors import GoneError, ProbeError
 from readmit.records.probes import Finding, HttpProbe
 from readmit.sources import Looker
 from readmit.sources.web import public

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit import Pair
-from readmit.records.acts.event import EventKind
-from readmit.records.error_types import NotAllowedError, UnknownError
-from readmit.records.verdicts import Answer, Verdict
-from readmit.workspace.workspace import Workspace, as_readmit
+from readmit import Answer, Pair, Verdict, Workspace
+from readmit.errors import NotAllowedError, UnknownError
+from readmit.events import EventKind
+from readmit.lab import as_readmit
 from tests.scene import Scene
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from readmit.text.carried import MOST_PLACES, carried, says_nothing, worded
+from readmit.lab import worded
+from readmit.text.carried import MOST_PLACES, carried, says_nothing
 from readmit.text.sayings import asks, is_courtesy, states
 from readmit.text.tokens import tokens
 

@@ -16,7 +16,8 @@ from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import CryptoSigner, SSlibKey  # type: ignore[attr-defined]
 
 from readmit.errors import SealError
-from readmit.records.canonical import canonical, convert
+from readmit.lab import canonical
+from readmit.records.canonical import convert
 from readmit.records.decisions import Envelope, Signature
 from readmit.trust.dsse import open_envelope, pre_authentication_encoding, seal
 from readmit.trust.private_keys import LocalSigner

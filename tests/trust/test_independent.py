@@ -22,7 +22,7 @@ from sigstore._utils import KeyID
 from sigstore.errors import VerificationError
 from sigstore_models.common.v1 import PublicKey, PublicKeyDetails
 
-from readmit.records.error_types import SealError
+from readmit.errors import SealError
 from readmit.trust.merkle import consistency_proof, inclusion_proof, leaf_hash, tree_hash, verify_consistency
 from readmit.trust.notes import cosign_note, open_note, sign
 from readmit.trust.tlog import LogCheckpoint

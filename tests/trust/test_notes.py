@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from readmit.records.error_types import SealError
+from readmit.errors import SealError
 from readmit.trust.ed25519 import encode64
 from readmit.trust.notes import (
     COSIGNATURE,

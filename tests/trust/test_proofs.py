@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.records.canonical import canonical, digest_of
-from readmit.records.error_types import SealError
+from readmit.errors import SealError
+from readmit.lab import canonical
+from readmit.records.canonical import digest_of
 from readmit.trust.merkle import inclusion_proof, leaf_hash, node_hash, tree_hash
 from readmit.trust.notes import COSIGNATURE, NoteKey, cosign_note, sign
 from readmit.trust.proofs import LARGEST_PROOF, check_proof, is_proof, prove_event

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readmit.errors import SealError
 from readmit.records.acts.event import KeyChange
 from readmit.records.canonical import checked
-from readmit.records.error_types import SealError
 from readmit.trust.statement import open_view, seal_view
 from readmit.trust.trusted_keys import (
     keyid_of,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from readmit.records.canonical import digest
+from readmit.lab import digest
 from readmit.testing import BackendConformance
 from tests.backends.amem.openers import open_amem
 

@@ -8,8 +8,8 @@ pytest.importorskip("langgraph", reason="needs langgraph: pip install 'readmit[l
 pytest.importorskip("pysqlite3", reason="needs pysqlite3-binary: SqliteStore's vectors are an extension")
 
 from readmit.backends.langgraph import LangGraphMemory
+from readmit.lab import digest
 from readmit.memory import TEAM
-from readmit.records.canonical import digest
 from readmit.testing import BackendConformance
 from tests.backends.langgraph.openers import open_existing, open_in_memory, open_sqlite
 

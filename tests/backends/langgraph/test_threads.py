@@ -22,8 +22,8 @@ from langgraph.types import Command
 
 from readmit.backends.langgraph import LangGraphMemory, ReturningSaver, ReturnInterrupt, TeamStore
 from readmit.backends.langgraph.digest import short_digest
+from readmit.errors import QuarantineError
 from readmit.memory import Memory
-from readmit.records.error_types import QuarantineError
 from tests.backends.langgraph.trip import FRESH, TASK, Trip, answered, planning, thread
 from tests.scene import Clock
 

@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from readmit.backends import Memobase
+from readmit.lab import digest
 from readmit.models import Lexical
-from readmit.records.canonical import digest
 
 if TYPE_CHECKING:
     from pathlib import Path

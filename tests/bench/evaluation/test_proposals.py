@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from readmit.models.embedders import FunctionEmbedder, Lexical
-from readmit.records.error_types import RecordError
-from readmit.rules.invalidate.propose import Observation, Target, open_pairs, propose
+from readmit.errors import RecordError
+from readmit.lab import Observation, Target, open_pairs, propose
+from readmit.models import FunctionEmbedder, Lexical
 from readmit_bench.evaluation.development import (
     FILLER_CHARS,
     Filler,

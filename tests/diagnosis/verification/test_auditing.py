@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from readmit import Workspace
 from readmit.diagnosis.verification.audit_check import audit
 from readmit.diagnosis.verification.head_proofs import signed_head
 from readmit.diagnosis.verification.log_verifier import LogVerifier
 from readmit.scenario import document as scenario
 from readmit.scenario.play import played
-from readmit.workspace.workspace import Workspace
 from tests.inference.world import SHOES, Ruled, away, foresee, hear, home
 from tests.keys import keys_of
 from tests.scene import Scene, untriggered

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from readmit import Pair
+from readmit.lab import PairCase, Verifier, digest
 from readmit.models.stages import answer, extract, imply, link, plan, scan
-from readmit.models.stages.verify import PairCase, Verifier
-from readmit.records.canonical import digest
-from readmit.records.verdicts import Pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from readmit.models.protocols import Model
+    from readmit.models import Model
 
 OLD = "The weekly review takes place on Thursday at four in the small meeting room."
 NEW = "Facilities wrote today: the small meeting room was turned into storage, nobody can book it any more."

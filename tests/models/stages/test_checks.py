@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.models.fence import visible_text
-from readmit.models.stages.checks import grounded, line, share, slug
+from readmit.lab import grounded, line, quoted, share, visible_text
+from readmit.models.stages.checks import slug
 from readmit.models.stages.pieces import pieces
-from readmit.records.verdicts import quoted
 
 
 @pytest.mark.parametrize(

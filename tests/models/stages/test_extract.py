@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from readmit.models.fence import mark_for, visible_text
-from readmit.models.protocols import Failure, Fault, Usage
-from readmit.models.stages.extract import Drop, ExtractFrom, Extraction, Turn, extract_claims
-from readmit.records.error_types import ModelError
+from readmit.errors import ModelError
+from readmit.inference import Turn
+from readmit.lab import ExtractFrom, extract_claims, visible_text
+from readmit.models import Failure, Fault, Usage
+from readmit.models.fence import mark_for
+from readmit.models.stages.extract import Drop, Extraction
 from tests.models.scripted import Scripted
 from tests.models.stages.said import NEW, NEW_AT, claim
 

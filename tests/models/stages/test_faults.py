@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Answer, Pair, Verdict
+from readmit.lab import Plan, Verifier
 from readmit.models import Endpoint, Failure, Fault, OpenAICompatible, Usage
 from readmit.models.stages.extract import Extraction
 from readmit.models.stages.link import Linking
-from readmit.models.stages.plan import Plan
-from readmit.models.stages.verify import Verifier
 from tests.models.scripted import Scripted, reply
 from tests.models.stages.said import STAGES, case, judged
 from tests.models.stand_in import StandIn, cuts, fails, floods, hangs, resets, says

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from readmit.models.protocols import Failure
+from readmit.errors import ModelError
+from readmit.models import Failure
 from readmit.models.stages.link import (
     MOST_NEEDS,
     MOST_STATEMENTS,
@@ -18,7 +19,6 @@ from readmit.models.stages.link import (
     ask_links,
     packed,
 )
-from readmit.records.error_types import ModelError
 from tests.models.scripted import Scripted
 
 ROOM = Candidate("room", "The weekly review takes place in the small meeting room.")

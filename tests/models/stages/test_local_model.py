@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Verdict
+from readmit.lab import Plan, Verifier
 from readmit.models import Failure, Gguf, Metered, Opinion, TokenLedger
 from readmit.models.stages.extract import Extraction
 from readmit.models.stages.link import Linking
-from readmit.models.stages.plan import Plan
-from readmit.models.stages.verify import Verifier
 from readmit.records.canonical import checked
 from tests.models.stages.said import STAGES, case
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from readmit.models.protocols import Failure, Fault, Usage
-from readmit.models.stages.answer import Opinion, Question, opine, position_of
-from readmit.models.stages.plan import Plan, Task, plan_tasks
+from readmit.lab import Plan, Task, plan_tasks
+from readmit.models import Failure, Fault, Opinion, Question, Usage, opine
+from readmit.models.stages.answer import position_of
 from tests.models.scripted import Scripted
 from tests.models.stages.said import STAGES
 

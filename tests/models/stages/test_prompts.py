@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import readmit.models
+from readmit.errors import ModelError
 from readmit.models.stages import answer, extract, imply, link, plan, scan, verify
 from readmit.models.stages.prompt_files import Section, request, wording
-from readmit.records.error_types import ModelError
 
 PROMPTS = Path(readmit.models.__file__).parent / "prompts"
 USED = {

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from readmit.models.protocols import Failure, Fault, Usage
+from readmit.errors import ModelError
+from readmit.lab import digest
+from readmit.models import Failure, Fault, Usage
 from readmit.models.stages.imply import IMPLIED, MAX_LINES, PREMISES, write_lines
 from readmit.models.stages.scan import Later, TargetLook, scan
-from readmit.records.canonical import digest
-from readmit.records.error_types import ModelError
 from tests.models.scripted import Scripted
 from tests.models.stages.said import NEW, OLD
 

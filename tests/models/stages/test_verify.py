@@ -11,10 +11,10 @@ from benchmarks.verifier import overhead
 
 from readmit import Answer, Pair, Verdict
 from readmit.errors import ModelError
+from readmit.lab import PairCase, Verifier, digest, quoted
 from readmit.models import Failure, Fault, Usage
-from readmit.models.stages.verify import CALL_CHARS, PairCase, Verifier
-from readmit.records.canonical import checked, digest
-from readmit.records.verdicts import quoted
+from readmit.models.stages.verify import CALL_CHARS
+from readmit.records.canonical import checked
 from tests.models.scripted import Scripted
 from tests.models.stages.said import NEW, OLD, PAIR, case, judged, judgment
 

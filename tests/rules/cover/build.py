@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from readmit import DutyState
-from readmit.records.items import Fact, Frontier, Obligation, RoleConstraint, Scope
+from readmit.lab import Obligation, Scope
+from readmit.records.items import Fact, Frontier, RoleConstraint
 from readmit.rules.gate.duties import Duties, Duty
 
 SCOPE = Scope(workspace="trip")

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from readmit.records.error_types import AuditError, SealError, WitnessError
+from readmit.errors import AuditError, SealError, WitnessError
 from readmit.trust.notes import COSIGNATURE, NoteKey, open_note, verify_note
 from readmit.trust.witness.client import request_cosignature, witnessed
 from readmit.trust.witness.protocol import LONGEST_REQUEST, PATH

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.records.error_types import WitnessError
+from readmit.errors import WitnessError
 from readmit.trust.notes import NoteKey, note_text, sign, verify_note
 from readmit.trust.private_keys import MemoryRing
 from readmit.trust.tlog import LogCheckpoint

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.rules.invalidate.propose import Observation, Target, open_pairs, plan_scan
+from readmit.lab import Observation, Target, open_pairs
+from readmit.rules.invalidate.propose import plan_scan
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.rules.invalidate.propose import (
-    Limits,
-    Observation,
-    Openings,
-    Proposals,
-    Scored,
-    Signal,
-    Tally,
-    Target,
-    open_pairs,
-    propose,
-)
+from readmit.inference import Signal
+from readmit.lab import Limits, Observation, Openings, Scored, Target, open_pairs, propose
+from readmit.rules.invalidate.propose import Proposals, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

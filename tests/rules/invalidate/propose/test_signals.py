@@ -9,21 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit import Pair
+from readmit.lab import Observation, Scored, Target, open_pairs, propose, windows
 from readmit.rules.invalidate.propose import (
     Center,
     DeclaredPremises,
     Embeddings,
     ImpliedFacts,
-    Observation,
     Passages,
     SameSlot,
     Scanned,
-    Scored,
-    Target,
-    open_pairs,
     passages,
-    propose,
-    windows,
 )
 from readmit.rules.invalidate.propose.later_evidence import Spread, standing_out
 from readmit.rules.invalidate.propose.vectors import centered
@@ -31,7 +26,7 @@ from readmit.rules.invalidate.propose.vectors import centered
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.rules.invalidate.propose.candidates import Scorer
+    from readmit.lab import Scorer
 
 
 @dataclass(frozen=True)
