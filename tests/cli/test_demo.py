@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit import Decision, Disposition
+from readmit.types import Decision, Disposition
 from tests.cli.run import run, said, script, view_items
 from tests.conftest import ROOT
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit import Identity, Item, Pair, Workspace
+from readmit import Identity, Pair, Workspace
 from readmit.errors import ConflictError
 from readmit.events import EventKind
+from readmit.types import Item
 from tests.conftest import examples
 from tests.properties.team import START
 
