@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from readmit import Item, Policy
+from readmit import Policy
 from readmit.lab import Obligation, Scope, report, sufficient
 from readmit.records.items import Fact
 from readmit.rules.cover.budget import Room
@@ -26,6 +26,8 @@ from readmit.rules.cover.greedy import greedy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from readmit.types import Item
 
 T = TypeVar("T")
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from readmit import Policy, Receipt, Workspace
+from readmit import Policy, Workspace
 from readmit.events import EventKind
 from readmit.lab import Scope, desk_of, digest
 from readmit.records.acts.draft import draft
 from readmit.records.evidence import Evidence
 from readmit.records.items import Fact
+from readmit.types import Receipt
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PUBLIC = (
     "readmit",
+    "readmit.types",
     "readmit.memory",
     "readmit.inference",
     "readmit.models",

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 import msgspec
 
-from readmit import DutyState, Policy, Reason, Trouble
+from readmit import DutyState, Policy, Reason
 from readmit.records.acts.kinds import KINDS, load_declared_elsewhere
 from readmit.records.reasons import PRECEDENCE
+from readmit.types import Trouble
 from tests.conftest import ROOT
 from tests.docs.surface import PUBLIC, error_tree, table
 from tests.docs.surface import main as write_surface

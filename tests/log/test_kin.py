@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from readmit import Item
     from readmit.log.log import Log
+    from readmit.types import Item
 
 SAID: dict[str, Any] = {"text": "The hotel is bookéd.", "by": "bob", "depends_on": ("a", "b")}
 WHERE: dict[str, Any] = {"roles": ("booker", "buyer"), "task": "trip"}

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import AsyncWorkspace, Checkpoint, Sweeper, Trouble, Workspace
+from readmit import AsyncWorkspace, Workspace
 from readmit.errors import LeaseError, NotAllowedError, QuarantineError, RecordError
 from readmit.events import EventKind
 from readmit.records.policy import AUTHOR
+from readmit.types import Checkpoint, Sweeper, Trouble
 from tests.scene import HOUR, START, Clock, Scene
 
 if TYPE_CHECKING:

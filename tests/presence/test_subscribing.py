@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import AsyncWorkspace, FallenItem, State, Workspace
+from readmit import AsyncWorkspace, State, Workspace
 from readmit.errors import RecordError
+from readmit.types import FallenItem
 from tests.conftest import ROOT
 from tests.scene import HOUR, Scene
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import pytest
 
-from readmit import Pair, Policy, Reason, Return, Trouble, Workspace
+from readmit import Pair, Policy, Reason, Return, Workspace
 from readmit.log.log import Log
 from readmit.records.acts.event import Checkpoint, Dispute
 from readmit.records.decisions import Request
@@ -25,6 +25,7 @@ from readmit.records.verdicts import Answer, Verdict
 from readmit.rules.capture.fold import fold
 from readmit.rules.cycle import RULES, decide
 from readmit.state.load import snapshot
+from readmit.types import Trouble
 from readmit.workspace.workspace import as_readmit
 from tests.properties import retracting
 from tests.properties.rebuilt import Rebuilt

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from readmit import Reason, RetractionBundle, Workspace
+from readmit import Reason, Workspace
 from readmit.diagnosis.verification.audit_check import audit
 from readmit.records.acts.deliveries import Exposed
 from readmit.records.acts.event import EventKind
@@ -17,6 +17,7 @@ from readmit.records.decisions import Envelope
 from readmit.records.error_types import ExposureError, QuarantineError, SealError
 from readmit.trust.statement import open_retractions, open_view
 from readmit.trust.trusted_keys import trusted
+from readmit.types import RetractionBundle
 from tests.scene import HOUR, SourcedScene
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def test_a_signer_that_fails_hands_over_nothing_and_the_lack_stays_known(monkeyp
     def fails() -> None:
         raise SealError("the key is locked")
 
-    monkeypatch.setattr(scene.team._desk.keys, "signer", fails)
+    monkeypatch.setattr(scene.team, "signer", fails)
     outcome = scene.ann().come_back()
     assert outcome.reasons == (Reason.COVERAGE_SHORT, Reason.SIGNER_FAILED)
     assert outcome.missing == ("d",)

@@ -13,8 +13,8 @@ from tests.scene import STANDING, START, SourcedScene
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit import Item
     from readmit.records.acts.event import Event
+    from readmit.types import Item
 
 DAY = timedelta(days=1)
 

@@ -140,7 +140,7 @@ def test_the_blocked_return_names_the_event_its_writer_and_the_command_and_the_c
         for said in (blocked.decision.note, str(blocked.why()), str(team.doctor())):
             assert f"'carol' wrote event {moved} (revoke)" in said
             assert command in said
-        assert f'workspace.void({moved}, by="boss")' in {one.call for one in blocked.why().symptoms[0].remedies}
+        assert f'workspace.admin.void({moved}, by="boss")' in {one.call for one in blocked.why().symptoms[0].remedies}
     assert "what it says stays in effect" in paste(command, db).output
     with Workspace.open(db) as team:
         assert team.returned(blocked.id).replay().matches

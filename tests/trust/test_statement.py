@@ -30,7 +30,7 @@ from .world import CHECKPOINT, IDENTITY, ITEMS, KEYS, MINUTE, NOW, SIGNER, view_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from readmit import Item, ReturnView
+    from readmit.types import Item, ReturnView
 
 
 def test_a_view_survives_the_round_trip() -> None:

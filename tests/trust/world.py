@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from readmit import DutyState, Experience, Identity, Item, Policy, ReturnView
+from readmit import DutyState, Identity, Policy
 from readmit.events import EventKind
 from readmit.records.acts.event import Event, KeyChange
 from readmit.records.canonical import digest
@@ -16,6 +16,7 @@ from readmit.rules.gate.constraints import Limit
 from readmit.rules.gate.duties import Duties, Duty
 from readmit.rules.readmission.view import issue
 from readmit.trust.private_keys import MemoryRing
+from readmit.types import Experience, Item, ReturnView
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -71,7 +71,7 @@ class Invocation(NamedTuple):
         return (self if by is not None else self._replace(as_owner=True)).open()
 
 
-class Command(click.Command):
+class ReadmitCommand(click.Command):
     """A command. Its function gets the ``Invocation`` first and returns the exit status.
 
     ``store``: whether it works on one, named by ``--db``. ``ends_with`` are the exit statuses of its own, which
@@ -164,7 +164,7 @@ class Command(click.Command):
 class CommandGroup(click.Group):
     """Commands under one word."""
 
-    command_class = Command
+    command_class = ReadmitCommand
 
 
 def _signing(workspace: Workspace, file: str) -> Workspace:
@@ -181,9 +181,9 @@ def _signing(workspace: Workspace, file: str) -> Workspace:
     raise NotAllowedError(f"signer: the key in {file} is enrolled for nobody here; see `readmit writers enrol --help`")
 
 
-def command(name: str, **kwargs: Any) -> Callable[[Callable[..., Any]], Command]:
-    """Make a function a ``Command``."""
-    return click.command(name, cls=Command, **kwargs)
+def command(name: str, **kwargs: Any) -> Callable[[Callable[..., Any]], ReadmitCommand]:
+    """Make a function a ``ReadmitCommand``."""
+    return click.command(name, cls=ReadmitCommand, **kwargs)
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:

@@ -1,4 +1,4 @@
-"""``workspace.admin``: verbs of the owner, the overseers and whoever operates the store."""
+"""``workspace.admin``: verbs of the owner, the overseers and the operator of the store."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class Workspace(Verbs):
 
     @property
     def admin(self) -> Admin:
-        """Verbs of the owner, the overseers and whoever operates the store."""
+        """Verbs of the owner, the overseers and the operator of the store."""
         return Admin(self._desk)
 
     # Handles for one author or agent. All share one log and one connection.

@@ -15,7 +15,7 @@ from langgraph.store.memory import InMemoryStore
 
 from readmit.backends.id_escape import escape_id, unescaped
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, TeamStore, sources
-from readmit.backends.langgraph.places import LONGEST_ID, Place, record_id
+from readmit.backends.langgraph.graph_places import LONGEST_ID, GraphPlace, record_id
 from readmit.records.error_types import UnknownError
 from readmit.workspace.memory_handle import Memory
 from tests.backends.langgraph.trip import Trip
@@ -107,12 +107,12 @@ def test_an_id_that_is_no_records_is_unknown(named: Named, record: str) -> None:
 
 
 def test_sixty_japanese_characters_stay_readable() -> None:
-    assert record_id(Place("", ("旅",), JAPANESE)) == f"/旅/{JAPANESE}"
+    assert record_id(GraphPlace("", ("旅",), JAPANESE)) == f"/旅/{JAPANESE}"
 
 
 @given(owner=NAMES, namespace=st.lists(NAMES, max_size=3).map(tuple), key=NAMES)
 def test_an_id_says_where_its_record_is(owner: str, namespace: tuple[str, ...], key: str) -> None:
-    made = record_id(Place(owner, namespace, key))
+    made = record_id(GraphPlace(owner, namespace, key))
     if not made.startswith("~"):
         assert tuple(map(unescaped, made.split("/"))) == (owner, *namespace, key)
     assert len(made.encode()) <= LONGEST_ID

@@ -18,7 +18,7 @@ from langgraph.store.memory import InMemoryStore
 
 from readmit.backends.bank_lock import lock_name
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, TeamStore, sources
-from readmit.backends.langgraph.places import Place, record_id
+from readmit.backends.langgraph.graph_places import GraphPlace, record_id
 from readmit.records.error_types import NotAllowedError, QuarantineError
 from readmit.workspace.memory_handle import Memory
 from tests.backends.langgraph.trip import Trip
@@ -200,7 +200,7 @@ def test_an_overwriting_put_that_timed_out_leaves_a_value_that_is_out_until_it_i
 def test_an_agent_that_departs_while_it_waits_for_its_turn_writes_nothing(shared: Shared, returned: bool) -> None:
     store: BaseStore = shared.back() if returned else shared.at_work()
     ledger = shared.trip.team.log.sources
-    lock = lock_name(shared.memory.backend.name, record_id(Place("", PLACE, "when")))
+    lock = lock_name(shared.memory.backend.name, record_id(GraphPlace("", PLACE, "when")))
     assert ledger.take(lock)
 
     def put() -> None:

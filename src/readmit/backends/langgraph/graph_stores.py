@@ -23,7 +23,7 @@ from readmit.backends import handle as handles
 from readmit.backends.admission import unaltered
 from readmit.backends.bank_lock import async_bank_lock, bank_lock, lock_name
 from readmit.backends.bound_writes import BoundBackend, bindings, conservative, union
-from readmit.backends.langgraph.places import Place, record_id
+from readmit.backends.langgraph.graph_places import GraphPlace, record_id
 from readmit.backends.langgraph.records import LangGraphMemory, adrive, as_record, drive, merged
 from readmit.backends.langgraph.thread_presence import NEVER_LEFT, Attendance
 from readmit.log.ledger import TEAM
@@ -100,7 +100,7 @@ class _Job(NamedTuple):
     """One operation. A put is its key's only one meanwhile: the value and its sources change together."""
 
     steps: Steps[Result]
-    put: Place | None = None
+    put: GraphPlace | None = None
 
 
 def _run(jobs: Iterator[_Job], ledger: SourceLedger, memory: LangGraphMemory) -> list[Result]:
@@ -144,7 +144,7 @@ class _Work(NamedTuple):
         memory, owners = self.memory, (TEAM, self.identity.principal)
         for op in ops:
             if isinstance(op, PutOp):
-                place = Place(self.owner, op.namespace, op.key)
+                place = GraphPlace(self.owner, op.namespace, op.key)
                 yield _Job(self._put(op, place), place)
             elif isinstance(op, GetOp):
                 yield _Job(_get(memory, owners, op, lambda _: True))
@@ -153,7 +153,7 @@ class _Work(NamedTuple):
             else:
                 yield _Job(_namespaces(_everywhere(memory, owners), op))
 
-    def _put(self, op: PutOp, place: Place) -> Steps[None]:
+    def _put(self, op: PutOp, place: GraphPlace) -> Steps[None]:
         if self.attendance.now() != NEVER_LEFT:
             raise QuarantineError(f"{self.identity.principal!r} departed while it waited for another writer")
         bound = BoundBackend(self.memory, self.log.sources)
@@ -205,7 +205,7 @@ class ReturnedStore(BaseStore):
                 return entry is not None and unaltered(entry, record.text)
 
             if isinstance(op, PutOp):
-                place = Place(TEAM if self._shared else opened.ground.reader, op.namespace, op.key)
+                place = GraphPlace(TEAM if self._shared else opened.ground.reader, op.namespace, op.key)
                 yield _Job(self._put(gate, op, place), place)
             elif isinstance(op, GetOp):
                 yield _Job(_get(memory, owners, op, inside))
@@ -214,7 +214,7 @@ class ReturnedStore(BaseStore):
             else:
                 yield _Job(_namespaces(_readable(memory, owners, inside), op))
 
-    def _put(self, gate: Gate, op: PutOp, place: Place) -> Steps[None]:
+    def _put(self, gate: Gate, op: PutOp, place: GraphPlace) -> Steps[None]:
         # Judged again: the agent may have departed, or an item fallen, while it waited for another writer.
         opened = gate.opened()
         memory, reader, record = _behind(gate), opened.ground.reader, record_id(place)
@@ -227,7 +227,7 @@ class ReturnedStore(BaseStore):
             if former is not None:
                 yield from memory.putting(place, None)
                 gate.bound.ledger.write(memory.name, (), drop=(record,))
-            elif record_id(Place(TEAM, op.namespace, op.key)) in opened.entries:
+            elif record_id(GraphPlace(TEAM, op.namespace, op.key)) in opened.entries:
                 raise _taken(op)
             return
         drawn = _drawn(opened)
@@ -272,7 +272,7 @@ def _get(
     memory: LangGraphMemory, owners: tuple[str, ...], op: GetOp, keep: Callable[[Stored], bool]
 ) -> Steps[Item | None]:
     for owner in owners:
-        place = Place(owner, op.namespace, op.key)
+        place = GraphPlace(owner, op.namespace, op.key)
         if not memory.holds(place):
             continue
         (item,) = yield [GetOp(memory.native(place), op.key, refresh_ttl=False)]
@@ -309,7 +309,7 @@ def _shown(memory: LangGraphMemory, item: Any) -> Any:
     return shown
 
 
-def _everywhere(memory: LangGraphMemory, owners: tuple[str, ...]) -> Steps[list[Place]]:
+def _everywhere(memory: LangGraphMemory, owners: tuple[str, ...]) -> Steps[list[GraphPlace]]:
     prefixes = [memory.below(owner, ()) or () for owner in owners]
     found = yield [
         ListNamespacesOp((MatchCondition("prefix", prefix),), None, limit=_EVERY, offset=0) for prefix in prefixes
@@ -319,15 +319,17 @@ def _everywhere(memory: LangGraphMemory, owners: tuple[str, ...]) -> Steps[list[
     return [one for one in places if one is not None and one.owner in owners]
 
 
-def _readable(memory: LangGraphMemory, owners: tuple[str, ...], keep: Callable[[Stored], bool]) -> Steps[list[Place]]:
+def _readable(
+    memory: LangGraphMemory, owners: tuple[str, ...], keep: Callable[[Stored], bool]
+) -> Steps[list[GraphPlace]]:
     """The places of records that can be read now. The ledger does not know which have expired."""
-    found: list[Place] = []
+    found: list[GraphPlace] = []
     for owner in owners:
         found += yield from memory.listing(owner, keep)
     return found
 
 
-def _namespaces(finding: Steps[list[Place]], op: Op) -> Steps[list[tuple[str, ...]]]:
+def _namespaces(finding: Steps[list[GraphPlace]], op: Op) -> Steps[list[tuple[str, ...]]]:
     """Match, truncate and page namespaces with LangGraph's own code."""
     if not isinstance(op, ListNamespacesOp):
         raise BackendError(f"{type(op).__name__} is an operation that this version of readmit does not know")

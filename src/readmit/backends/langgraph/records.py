@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from readmit.backends.id_escape import unescaped
-from readmit.backends.langgraph.places import Place, label, record_id, unlabel
+from readmit.backends.langgraph.graph_places import GraphPlace, label, record_id, unlabel
 from readmit.backends.port import Change, Hit, Stored
 from readmit.log.ledger import TEAM
 from readmit.log.memory_records import NewMemory
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from langgraph.store.base import IndexConfig
 
-    from readmit.backends.langgraph.places import Namespace
+    from readmit.backends.langgraph.graph_places import Namespace
     from readmit.backends.port import Material
     from readmit.log.memory_records import MemoryRecords, MemoryVersion
     from readmit.models.protocols import Embedder
@@ -89,7 +89,7 @@ class LangGraphMemory:
 
     # Locations.
 
-    def native(self, place: Place) -> Namespace:
+    def native(self, place: GraphPlace) -> Namespace:
         """The store's own namespace for a place."""
         if place.owner != TEAM:
             return (*self._private, label(place.owner), *place.namespace)
@@ -101,27 +101,27 @@ class LangGraphMemory:
             )
         return place.namespace
 
-    def holds(self, place: Place) -> bool:
+    def holds(self, place: GraphPlace) -> bool:
         """Whether a place is in the workspace's part of the store."""
         return bool(place.owner or self._hidden) or place.namespace[: len(self._team)] == self._team
 
     def below(self, owner: str, prefix: Namespace) -> Namespace | None:
         """The store's native prefix for an owner's records below a prefix, or ``None`` if there can be none."""
         if owner != TEAM or self._hidden:
-            return self.native(Place(owner, prefix, ""))
+            return self.native(GraphPlace(owner, prefix, ""))
         shared = min(len(prefix), len(self._team))
         return None if prefix[:shared] != self._team[:shared] else max(prefix, self._team, key=len)
 
-    def place(self, namespace: Namespace, key: str) -> Place | None:
+    def place(self, namespace: Namespace, key: str) -> GraphPlace | None:
         """The place of a native item; ``None`` if it is not of this workspace.
 
         Stores may match a prefix as a string, so that ``team`` finds ``teamwork`` too: labels are compared here.
         """
         depth = len(self._private)
         if namespace[:depth] == self._private and len(namespace) > depth:
-            return Place(unlabel(namespace[depth]), namespace[depth + 1 :], key)
+            return GraphPlace(unlabel(namespace[depth]), namespace[depth + 1 :], key)
         if namespace[: len(self._team)] == self._team:
-            return Place(TEAM, namespace[self._hidden :], key)
+            return GraphPlace(TEAM, namespace[self._hidden :], key)
         return None
 
     def stored(self, item: Any) -> Stored | None:
@@ -134,7 +134,7 @@ class LangGraphMemory:
     # Steps, for both interfaces of a store.
 
     def putting(
-        self, place: Place, value: Mapping[str, Any] | None, *, index: Any = None, ttl: float | None = None
+        self, place: GraphPlace, value: Mapping[str, Any] | None, *, index: Any = None, ttl: float | None = None
     ) -> Steps[Stored]:
         """Write or delete a value, and file its sources."""
         record = as_record(place, value)
@@ -163,10 +163,10 @@ class LangGraphMemory:
                 return kept[:needed]
             wanted *= 4
 
-    def listing(self, owner: str, keep: Callable[[Stored], bool]) -> Steps[list[Place]]:
+    def listing(self, owner: str, keep: Callable[[Stored], bool]) -> Steps[list[GraphPlace]]:
         """Where an owner's records are that are to be kept and have not expired."""
         prefix = self.below(owner, ()) or ()
-        found: list[Place] = []
+        found: list[GraphPlace] = []
         at = 0
         while True:
             (answer,) = yield [SearchOp(prefix, None, _PAGE, at, None, refresh_ttl=False)]
@@ -185,7 +185,7 @@ class LangGraphMemory:
 
     def form(self, material: Material) -> list[Change]:
         """One item below ``notes``, verbatim."""
-        place = Place(material.owner, self._notes(material.owner), secrets.token_hex(12))
+        place = GraphPlace(material.owner, self._notes(material.owner), secrets.token_hex(12))
         steps = self.putting(place, {"text": material.text}, ttl=self._default_ttl)
         return [Change(kind="added", record=drive(steps, self.store))]
 
@@ -262,15 +262,15 @@ class LangGraphMemory:
         self._history.write(self.name, versions)
         return loaded
 
-    def _restored(self, record: Stored) -> tuple[Place, dict[str, Any]]:
+    def _restored(self, record: Stored) -> tuple[GraphPlace, dict[str, Any]]:
         """Where an archived record goes, and its value."""
         kept = json.loads(record.native) if record.native else {}
         place, value = (
-            Place(record.owner, tuple(kept.get("namespace", ())), str(kept.get("key", ""))),
+            GraphPlace(record.owner, tuple(kept.get("namespace", ())), str(kept.get("key", ""))),
             kept.get("value"),
         )
         if record_id(place) != record.id or not self.holds(place):
-            place = Place(record.owner, self._notes(record.owner), record.id)
+            place = GraphPlace(record.owner, self._notes(record.owner), record.id)
         # The archive's text was bound, so a value that differs from it must not be imported.
         return place, value if isinstance(value, dict) and value_text(value) == record.text else {"text": record.text}
 
@@ -288,11 +288,11 @@ class LangGraphMemory:
     def close(self) -> None:
         """Nothing to close: the store belongs to its owner."""
 
-    def _known(self, record: str) -> Place:
+    def _known(self, record: str) -> GraphPlace:
         """Where a record is."""
         owner, *rest = (unescaped(part) for part in record.split("/"))
         if rest:
-            place = Place(owner, tuple(rest[:-1]), rest[-1])
+            place = GraphPlace(owner, tuple(rest[:-1]), rest[-1])
             if self.holds(place) and record_id(place) == record:
                 (item,) = self.store.batch([GetOp(self.native(place), place.key, refresh_ttl=False)])
                 if item is not None:
@@ -343,7 +343,7 @@ def value_text(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, default=repr)
 
 
-def as_record(place: Place, value: Mapping[str, Any] | None) -> Stored:
+def as_record(place: GraphPlace, value: Mapping[str, Any] | None) -> Stored:
     """The record that a value becomes when it is put, or that is deleted."""
     return Stored(id=record_id(place), text="" if value is None else bound_text(value), owner=place.owner)
 

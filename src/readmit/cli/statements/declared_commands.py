@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from readmit.cli.command import Command
+from readmit.cli.command import ReadmitCommand
 from readmit.cli.options import MOMENT, writer
 from readmit.cli.references import Reference
 from readmit.records.acts.kinds import KINDS, names_in, said_fields, sentence
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from readmit.records.acts.kinds import DeclaredKind, SaidField, Wording
 
 
-def declared_commands() -> Iterator[Command]:
+def declared_commands() -> Iterator[ReadmitCommand]:
     """The commands of all kinds that are declared so far."""
     return (_command_of(kind, kind.wording) for kind in KINDS.values() if kind.wording is not None)
 
 
-def _command_of(kind: DeclaredKind, wording: Wording) -> Command:
+def _command_of(kind: DeclaredKind, wording: Wording) -> ReadmitCommand:
     fields = {said.name: said for said in said_fields(kind)}
     options = [said for name, said in fields.items() if name not in wording.arguments]
-    return Command(
+    return ReadmitCommand(
         kind.verb.replace("_", "-"),
         params=[
             *(_argument(kind, fields[name]) for name in wording.arguments),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from readmit.log.audit_trail import AuditRow, StoredDecision
-    from readmit.log.engines.sql import Sql
+    from readmit.log.engines.sql import SqlSession
 
 _ITEM = "SELECT digest FROM event WHERE pos = ? + (SELECT epoch FROM name WHERE ws = ? AND id = ?)"
 _ACT = "SELECT kind, by FROM event WHERE pos = ?"
@@ -55,7 +55,7 @@ _listed = msgspec.json.Decoder(list[msgspec.Raw]).decode
 class BasisCheck:
     """The items and events that decisions rest on. Sees every row once, then looks at each item and event once."""
 
-    def __init__(self, sql: Sql, ws: int) -> None:
+    def __init__(self, sql: SqlSession, ws: int) -> None:
         self._sql = sql
         self._ws = ws
         self._base = ws << SHIFT

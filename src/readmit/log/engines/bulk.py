@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from readmit.log.engines.sql import Rows, Sql
+    from readmit.log.engines.sql import Rows, SqlSession
 
 # Ten columns, the widest table, times this many stays below the 999 values that every SQLite allows.
 ROWS = 99
 
 
-def insert(sql: Sql, table: str, rows: Sequence[tuple[Any, ...]]) -> list[Rows]:
+def insert(sql: SqlSession, table: str, rows: Sequence[tuple[Any, ...]]) -> list[Rows]:
     """Insert rows of a table, except those whose key is taken."""
     done = []
     for start in range(0, len(rows), ROWS):

@@ -45,7 +45,7 @@ class Rows(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
 
-class Sql(Protocol):
+class SqlSession(Protocol):
     """Runs statements."""
 
     def execute(self, query: str, values: Sequence[Any] = (), /) -> Rows:
@@ -55,7 +55,7 @@ class Sql(Protocol):
         """Run one statement for each row."""
 
 
-class Statements(Sql, Protocol):
+class Statements(SqlSession, Protocol):
     """Runs statements of a database with transactions."""
 
     waiting: Gathered | None

@@ -20,7 +20,7 @@ from readmit.records.error_types import StoreError, TamperedError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from readmit.log.engines.sql import Sql
+    from readmit.log.engines.sql import SqlSession
 
 APPLICATION_ID = 0x72646D74  # "rdmt"
 SHIFT = 40
@@ -176,7 +176,7 @@ def is_made(connection: sqlite3.Connection) -> bool:
     return application == APPLICATION_ID
 
 
-def store_id(sql: Sql) -> str:
+def store_id(sql: SqlSession) -> str:
     """The id of a store. The folder of its keys is named by it, so whatever else is in its place is refused."""
     try:
         found = [row[0] for row in sql.execute("SELECT id FROM store").fetchall()]
@@ -222,7 +222,7 @@ _OBJECTS = """
 """
 
 
-def flaws_of(sql: Sql) -> list[str]:
+def flaws_of(sql: SqlSession) -> list[str]:
     """How a database differs from this schema: tables, indexes, triggers and views by name, and its encoding."""
     (encoding,) = sql.execute("PRAGMA encoding").fetchone()
     other = [] if encoding == "UTF-8" else [f"its texts are encoded in {encoding}, not UTF-8"]
@@ -247,7 +247,7 @@ def check(flaws: Iterable[str]) -> None:
         raise TamperedError(f"the schema of the store was changed: {said}; undo this, or put a backup back")
 
 
-def _objects(sql: Sql) -> list[tuple[str, str]]:
+def _objects(sql: SqlSession) -> list[tuple[str, str]]:
     found = sql.execute(_OBJECTS).fetchall()
     return [(f"{kind} {name!r}", " ".join(str(text).split())) for kind, name, text in found]
 

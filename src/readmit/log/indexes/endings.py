@@ -26,7 +26,7 @@ from readmit.records.same_statement import same_statement
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from readmit.log.engines.sql import Sql
+    from readmit.log.engines.sql import SqlSession
     from readmit.log.tree.commits import Commits
     from readmit.records.acts.draft import Draft
     from readmit.records.acts.kinds import DeclaredKind
@@ -56,7 +56,7 @@ _NOTHING = Ending(0)
 class Endings:
     """Statements ended by the events of one workspace."""
 
-    def __init__(self, sql: Sql, ws: int, commits: Commits) -> None:
+    def __init__(self, sql: SqlSession, ws: int, commits: Commits) -> None:
         self._sql = sql
         self._base = ws << SHIFT
         self._stated = LastStatements(commits)

@@ -29,7 +29,7 @@ from readmit.trust.merkle import leaf_hash
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from readmit.log.engines.sql import Sql
+    from readmit.log.engines.sql import SqlSession
     from readmit.log.indexes.audience import Row
     from readmit.log.indexes.endings import Ending
     from readmit.log.tree.commits import Commits
@@ -61,7 +61,7 @@ _REACH_ALL = """
 """
 
 
-def stored_rows(sql: Sql, ws: int, index: str) -> Iterator[tuple[Any, ...]]:
+def stored_rows(sql: SqlSession, ws: int, index: str) -> Iterator[tuple[Any, ...]]:
     """The rows of one index for a workspace, page by page."""
     names = ", ".join(INDEXES[index])
     query = f"SELECT {names} FROM {index} WHERE ws = ? {{}} ORDER BY {names} LIMIT {PAGE}"
@@ -131,7 +131,7 @@ def reach_digest(rows: Iterable[Row]) -> bytes:
 class Indexes:
     """The indexes of one workspace."""
 
-    def __init__(self, sql: Sql, ws: int, commits: Commits, item: Callable[[str], Item]) -> None:
+    def __init__(self, sql: SqlSession, ws: int, commits: Commits, item: Callable[[str], Item]) -> None:
         self._sql = sql
         self._ws = ws
         self._commits = commits

@@ -33,7 +33,7 @@ from readmit.trust.merkle import HASH_BYTES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from readmit.log.engines.sql import Sql
+    from readmit.log.engines.sql import SqlSession
     from readmit.log.tree.state_map import Entry, Root
 
 _PAGE = 5_000
@@ -61,7 +61,7 @@ UNMAPPED_NAMES = (f"{EventKind.RECORD.prefix}:", f"{EventKind.OBSERVE.prefix}:")
 class IndexCheck:
     """The mapped indexes of one workspace."""
 
-    def __init__(self, sql: Sql, ws: int, leaves: bytes | bytearray, problems: list[str]) -> None:
+    def __init__(self, sql: SqlSession, ws: int, leaves: bytes | bytearray, problems: list[str]) -> None:
         self._sql = sql
         self._ws = ws
         self._leaves = leaves

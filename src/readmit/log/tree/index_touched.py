@@ -25,7 +25,7 @@ from readmit.text.english import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from readmit.log.engines.sql import Rows, Sql
+    from readmit.log.engines.sql import Rows, SqlSession
     from readmit.log.log import Log
     from readmit.log.tree.commits import Commits
     from readmit.records.acts.event import Event, KeyChange
@@ -38,7 +38,7 @@ _MAPPED = {"about": "about", "audience": "audience", "kin": "kin", "milestone": 
 class _Rows:
     """Passes reads on, and collects writes."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlSession) -> None:
         self._sql = sql
         self.written: dict[tuple[str, tuple[Any, ...]], None] = {}
 
@@ -96,7 +96,9 @@ class _Values:
 class TouchedCheck:
     """The index rows of some events of one workspace."""
 
-    def __init__(self, sql: Sql, ws: int, commits: Commits, item: Callable[[str], Item], problems: list[str]) -> None:
+    def __init__(
+        self, sql: SqlSession, ws: int, commits: Commits, item: Callable[[str], Item], problems: list[str]
+    ) -> None:
         self._sql = sql
         self._ws = ws
         self._commits = commits

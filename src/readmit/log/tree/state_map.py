@@ -25,7 +25,7 @@ from readmit.records.error_types import TamperedError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from readmit.log.engines.sql import Sql
+    from readmit.log.engines.sql import SqlSession
 
 Entry: TypeAlias = tuple[str, bytes]
 Row: TypeAlias = tuple[int, int, str, bytes]
@@ -71,7 +71,7 @@ EMPTY = Root(0, hashlib.sha256(b"\0" + _encode([])).digest())
 class StateMap:
     """The map of one workspace."""
 
-    def __init__(self, sql: Sql, ws: int, *, kept: int = 8_192) -> None:
+    def __init__(self, sql: SqlSession, ws: int, *, kept: int = 8_192) -> None:
         """Read and write the map through ``sql``. ``kept`` is the most chunks that are cached."""
         self._sql = sql
         self._ws = ws

@@ -14,7 +14,7 @@ LONGEST_ID = 512
 """Most UTF-8 bytes of an id, the limit of the ledger's index. A longer id is replaced by its digest."""
 
 
-class Place(NamedTuple):
+class GraphPlace(NamedTuple):
     """A record's location as users name it: bank, namespace and key."""
 
     owner: str
@@ -22,7 +22,7 @@ class Place(NamedTuple):
     key: str
 
 
-def record_id(place: Place) -> str:
+def record_id(place: GraphPlace) -> str:
     """One unambiguous id for owner, namespace and key.
 
     It is a path, so it contains a slash; if that would be too long, it is a digest, which contains none.
