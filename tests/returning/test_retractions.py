@@ -174,7 +174,7 @@ def test_a_signer_that_fails_hands_over_nothing_and_the_lack_stays_known(monkeyp
     def fails() -> None:
         raise SealError("the key is locked")
 
-    monkeypatch.setattr(scene.team, "signer", fails)
+    monkeypatch.setattr(scene.team._desk.keys, "signer", fails)
     outcome = scene.ann().come_back()
     assert outcome.reasons == (Reason.COVERAGE_SHORT, Reason.SIGNER_FAILED)
     assert outcome.missing == ("d",)
