@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from benchmarks.result import Result, at_most
-from readmit.records.policy import LookRules
+from readmit import LookRules
 from readmit.records.probes import Finding, GitProbe
 from readmit.sources import Looker
 

@@ -30,7 +30,7 @@ class Evidence(Record, kw_only=True, gc=False):
 
 
 def writer_of(by: str, named_by: str | None) -> str:
-    """Who answers for evidence: whoever named the place, if readmit looked there again by itself."""
+    """The principal that answers for evidence: the one that named the place, if readmit looked there by itself."""
     return named_by if named_by is not None and by == AUTHOR else by
 
 

@@ -12,8 +12,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from readmit.errors import ModelError, RecordError
 from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.episode_runs import Roles
@@ -25,6 +23,7 @@ from readmit_bench.methods.stores import check_stores
 from readmit_bench.model_free import model_free
 from readmit_bench.results import ANSWERS, AnswerStore, Results, RunPlan, alone, read_plan, read_results, start
 from readmit_bench.run_embedder import VECTORS, embedder_named, embeds, retrieval_notes
+from readmit_bench.run_status import RunStatus
 from readmit_bench.settings import Settings, overridden
 from readmit_bench.studies import (
     absent_stores,
@@ -95,41 +94,6 @@ class RunOrder:
     def vectors(self, out: Path) -> Path:
         """The file of the vectors, beside the answers."""
         return (self.answers or out) / VECTORS
-
-
-@dataclass(frozen=True)
-class RunStatus:
-    """How far a run is."""
-
-    study: str
-    planned: int
-    done: int
-    failed: int
-    ineligible: int
-    answers: int
-    """Model answers that are kept."""
-    tokens: int
-    """Their tokens, each answer counted once however many episodes use it."""
-    left: Mapping[str, int]
-    settings: tuple[str, ...] = ()
-    asked: int = 0
-    """Answers that were really asked for this time; the others were kept from before."""
-    waiting: int = 0
-    """Episodes that wait for answers by file."""
-    interrupted: int = 0
-    """Episodes that are open because a provider gave no answer."""
-    outages: Mapping[str, int] = field(default_factory=dict)
-    """What providers said instead of an answer, and how often."""
-    stopped: str = ""
-    """Why nothing more was asked, if so."""
-    episodes: int = 0
-    """Episodes that were carried out this time without any model."""
-    seconds: float = 0.0
-    """How long that took, retrieval and scores included."""
-
-    @property
-    def complete(self) -> bool:
-        return self.done >= self.planned
 
 
 @dataclass
@@ -396,8 +360,3 @@ def failure_manifest(out: Path) -> list[dict[str, str]]:
         for result in read_results(out)
         if result.failure
     ]
-
-
-def as_json(found: RunStatus) -> dict[str, object]:
-    """A status for scripts."""
-    return {**msgspec.to_builtins(found), "complete": found.complete}

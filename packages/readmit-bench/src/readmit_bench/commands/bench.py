@@ -14,7 +14,7 @@ from readmit_bench.commands.options import FOLDER, POSITIVE, ROLES, models, stud
 
 if TYPE_CHECKING:
     from readmit.lab import Invocation
-    from readmit_bench.study_runs import RunStatus
+    from readmit_bench.run_status import RunStatus
 
 OUTAGES, FAILURES = 5, 20
 """How many of each are shown."""
@@ -178,7 +178,8 @@ def list_all(invocation: Invocation, /, *, settings: bool) -> None:
 
 def _report(invocation: Invocation, ran: RunStatus, out: Path, answers: Path | None = None) -> None:
     from readmit.lab import emit, show, shown
-    from readmit_bench.study_runs import as_json, failure_manifest
+    from readmit_bench.run_status import as_json
+    from readmit_bench.study_runs import failure_manifest
 
     failures = failure_manifest(out)
     if invocation.json:
