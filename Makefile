@@ -109,6 +109,7 @@ check: setup ## Lint, formatting, types, import direction, public surface, limit
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.docs.surface --check
+	$(BIN)/python -m tests.docs.async_stub --check
 	$(BIN)/python -m pytest -q tests/house
 
 format: setup ## Mend what ruff can mend by itself
@@ -116,6 +117,7 @@ format: setup ## Mend what ruff can mend by itself
 	$(BIN)/ruff format
 
 docs: setup $(DOCS)/.ready ## Rewrite generated tables, pictures and the list of public names; build the site into site/
+	$(BIN)/python -m tests.docs.async_stub
 	$(BIN)/python -m tests.docs.tables
 	$(BIN)/python -m tests.docs.pictures
 	$(DOCS)/bin/zensical build --strict
