@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -40,12 +41,12 @@ def test_another_observation_is_refused(given: dict[str, Any], says: str) -> Non
 def test_what_is_judged_is_a_verdict_or_a_suspicion() -> None:
     scene = Scene()
     scene.fact("a")
-    with pytest.raises(RecordError, match="^found: 'a' is neither a Verdict nor a Pair"):
+    with pytest.raises(RecordError, match=r"^found: 'a' is neither a Verdict nor a Pair"):
         scene.team.judge("a", by="bob")  # type: ignore[arg-type]  # wrong on purpose
     seen = scene.team.observe("The hotel closed.", by="bob")
     pair = Pair(item="a", evidence=seen)
     scene.team.judge(pair, by="bob", signal="eyes")
-    scene.team.judge(Verdict(pair=pair, answer="compatible", confidence="1"), by="bob")
+    scene.team.judge(Verdict(pair=pair, answer="compatible", confidence=Decimal(1)), by="bob")
     kinds = [str(event.kind) for event in scene.team.admin.log.about(["a"], until=scene.team.epoch)]
     assert kinds[-2:] == ["suspect", "judge"]
 
@@ -53,7 +54,7 @@ def test_what_is_judged_is_a_verdict_or_a_suspicion() -> None:
 def test_another_process_of_the_workload_gets_the_view_with_the_secret() -> None:
     scene = Scene()
     scene.fact("a", supports=["d"])
-    scene.duty("o", required=["d"])
+    scene.duty("o", required=("d",))
     ann = scene.ann()
     ann.depart()
     returned = ann.come_back()
