@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import Pair, Reason, Verdict, Workspace
+from readmit import Answer, Pair, Reason, Verdict, Workspace
 from readmit.errors import ExposureError, RecordError
 from readmit.sources import File
 from tests.scene import Scene
@@ -46,7 +46,7 @@ def test_what_is_judged_is_a_verdict_or_a_suspicion() -> None:
     seen = scene.team.observe("The hotel closed.", by="bob")
     pair = Pair(item="a", evidence=seen)
     scene.team.judge(pair, by="bob", signal="eyes")
-    scene.team.judge(Verdict(pair=pair, answer="compatible", confidence=Decimal(1)), by="bob")
+    scene.team.judge(Verdict(pair=pair, answer=Answer.COMPATIBLE, confidence=Decimal(1)), by="bob")
     kinds = [str(event.kind) for event in scene.team.admin.log.about(["a"], until=scene.team.epoch)]
     assert kinds[-2:] == ["suspect", "judge"]
 
