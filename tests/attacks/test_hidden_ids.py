@@ -94,21 +94,21 @@ GIVING: dict[str, Attempt] = {
     "settle": lambda it, id: it.mal.settle("o", id=id),
     "dispute": lambda it, id: it.mal.dispute(["h"], id=id),
     "resolve": lambda it, id: it.mal.resolve("q", keep=["h"], id=id),
-    "suspect": lambda it, id: it.mal.suspect("h", it.source, id=id),
+    "suspect": lambda it, id: it.mal.judge(Pair(item="h", evidence=it.source), id=id),
     "judge": lambda it, id: it.mal.judge(verdict(it, "h"), id=id),
     "link": lambda it, id: it.mal.link("h", "d", id=id),
     "confirm": lambda it, id: it.mal.confirm("h", id=id),
-    "overrule": lambda it, id: it.mal.overrule("h", grant="restore", reason="x", expires=HOUR, id=id),
-    "overrule for long": lambda it, id: it.mal.overrule(
+    "overrule": lambda it, id: it.mal.admin.overrule("h", grant="restore", reason="x", expires=HOUR, id=id),
+    "overrule for long": lambda it, id: it.mal.admin.overrule(
         "h", grant="restore", reason="x", expires=timedelta(days=2_900_000), id=id
     ),
-    "govern": lambda it, id: it.mal.govern(it.team.policy, id=id),
-    "reassign": lambda it, id: it.mal.reassign("ann", task="trip", role="x", id=id),
-    "void": lambda it, id: it.mal.void(1, id=id),
+    "govern": lambda it, id: it.mal.admin.govern(it.team.admin.policy, id=id),
+    "reassign": lambda it, id: it.mal.admin.reassign("ann", task="trip", role="x", id=id),
+    "void": lambda it, id: it.mal.admin.void(1, id=id),
     "depart": lambda it, id: it.agent.depart(id=id),
     "come_back": lambda it, id: it.agent.come_back(id=id),
-    "append": lambda it, id: it.mal.append(EventKind.LINK, Link(item="h", need="d"), id=id),
-    "append what readmit writes": lambda it, id: it.mal.append(EventKind.WAIT, {"events": [], "limit": ""}, id=id),
+    "append": lambda it, id: it.mal.admin.write(EventKind.LINK, Link(item="h", need="d"), id=id),
+    "append what readmit writes": lambda it, id: it.mal.admin.write(EventKind.WAIT, {"events": [], "limit": ""}, id=id),
 }
 NAMING: dict[str, Attempt] = {
     "supersede": lambda it, id: it.mal.supersede(id, "h"),
@@ -121,13 +121,13 @@ NAMING: dict[str, Attempt] = {
     "dispute among others": lambda it, id: it.mal.dispute(["h", id]),
     "resolve": lambda it, id: it.mal.resolve(id),
     "resolve for it": lambda it, id: it.mal.resolve("q", keep=[id]),
-    "suspect": lambda it, id: it.mal.suspect(id, it.source),
+    "suspect": lambda it, id: it.mal.judge(Pair(item=id, evidence=it.source)),
     "judge": lambda it, id: it.mal.judge(verdict(it, id)),
     "link": lambda it, id: it.mal.link(id, "d"),
     "confirm": lambda it, id: it.mal.confirm(id),
-    "overrule": lambda it, id: it.mal.overrule(id, grant="restore", reason="x", expires=HOUR),
-    "approve": lambda it, id: it.mal.approve(id),
-    "decline": lambda it, id: it.mal.decline(id),
+    "overrule": lambda it, id: it.mal.admin.overrule(id, grant="restore", reason="x", expires=HOUR),
+    "approve": lambda it, id: it.mal.admin.approve(id),
+    "decline": lambda it, id: it.mal.admin.decline(id),
     "depends_on": lambda it, id: it.mal.record("x", depends_on=[id]),
     "supersedes": lambda it, id: it.mal.record("x", supersedes=id),
     "inherits": lambda it, id: it.mal.record("x", sources=[it.source], supersedes=id, inherits=True),
@@ -136,13 +136,13 @@ NAMING: dict[str, Attempt] = {
     "progress": lambda it, id: it.mal.progress("x", obligation=id),
     "remember": lambda it, id: it.agent.remember("x", bound_to=id),
     "come_back": lambda it, id: it.agent.come_back(checkpoint=id),
-    "append": lambda it, id: it.mal.append(EventKind.SUPERSEDE, Supersede(target=id, successor=id)),
+    "append": lambda it, id: it.mal.admin.write(EventKind.SUPERSEDE, Supersede(target=id, successor=id)),
 }
 CITING: dict[str, Attempt] = {
     "sources": lambda it, id: it.mal.record("x", sources=[it.digests[id]]),
     "sources of a duty": lambda it, id: it.mal.oblige("x", required=["d"], sources=[it.digests[id]]),
     "sources of a frontier": lambda it, id: it.mal.progress("x", obligation="o", sources=[it.digests[id]]),
-    "suspect": lambda it, id: it.mal.suspect("h", it.digests[id]),
+    "suspect": lambda it, id: it.mal.judge(Pair(item="h", evidence=it.digests[id])),
     "judge": lambda it, id: it.mal.judge(verdict(it, "h", it.digests[id])),
 }
 SITUATIONS: dict[str, Callable[[], Secrets]] = {
@@ -346,8 +346,8 @@ def test_who_may_not_write_an_event_is_not_told_that_its_id_is_taken() -> None:
         scene.team.revoke("b", by="eve")
     (waits,) = scene.team.admin.waiting()
     scene.team.admin.approve(waits.name, by="boss")
-    govern: Attempt = lambda it, id: it.team.govern(it.team.policy, id=id, by="mal")  # noqa: E731
-    approve: Attempt = lambda it, id: it.team.approve(id, by="mal")  # noqa: E731
+    govern: Attempt = lambda it, id: it.team.admin.govern(it.team.admin.policy, id=id, by="mal")  # noqa: E731
+    approve: Attempt = lambda it, id: it.team.admin.approve(id, by="mal")  # noqa: E731
     assert answer(govern, scene, "plain") == answer(govern, scene, "other")
     assert answer(approve, scene, waits.name) == answer(approve, scene, "0" * 16)
     with pytest.raises(ConflictError):

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import AsyncWorkspace
+from readmit import AsyncWorkspace, Subscription
 from readmit.errors import LeaseError, NotAllowedError, QuarantineError, RecordError
 from readmit.presence.lease import Sweeper
 from readmit.records.acts.event import EventKind
 from readmit.trust.private_keys import LocalSigner
+from readmit.workspace.workspace import as_readmit
 from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
@@ -121,24 +122,24 @@ class Away(Scene):
         self.ann().remember("my note", bound_to="h")
         self.depart()
         self.back = self.come_back()
-        self.issued = {"identity": self.back.request.identity, "secret": self.back.secret}
+        self.issued = (self.back.id, self.back.request.identity, self.back.secret)
 
 
 AS_ANN: dict[str, Callable[[Any, Any], object]] = {
     "an agent of ann": lambda mal, _: mal.agent("ann", role="planner", task="trip"),
     "recall": lambda mal, _: mal.agent("ann", role="planner", task="trip").recall(),
     "come back": lambda mal, _: mal.agent("ann", role="planner", task="trip").come_back(),
-    "expose": lambda mal, it: mal.expose(it.back.id, **it.issued),
-    "expose retractions": lambda mal, it: mal.expose_retractions(it.back.id, **it.issued),
-    "acknowledge": lambda mal, it: mal.acknowledge(it.back.id, **it.issued),
-    "subscribe": lambda mal, it: mal.subscribe(it.ann()),
-    "look": lambda mal, it: mal.look(it.ann()),
-    "notices": lambda mal, _: mal.notices(by="ann"),
+    "expose": lambda mal, it: mal._desk.expose(*it.issued),
+    "expose retractions": lambda mal, it: mal._desk.expose_retractions(*it.issued),
+    "acknowledge": lambda mal, it: mal._desk.acknowledge(*it.issued),
+    "subscribe": lambda mal, it: Subscription(mal._desk.writer, it.ann().identity),
+    "look": lambda mal, it: mal._desk.look(it.ann().identity),
+    "notices": lambda mal, _: mal.admin.notices(by="ann"),
     "observe": lambda mal, _: mal.observe("x", by="ann"),
     "a handle of ann": lambda mal, _: mal.principal("ann"),
     "a handle of the owner": lambda mal, _: mal.as_owner(),
-    "a handle of ann by way of readmit's": lambda mal, _: mal.as_readmit().principal("ann"),
-    "ann by way of readmit's": lambda mal, _: mal.as_readmit().agent("ann", role="planner", task="trip"),
+    "a handle of ann by way of readmit's": lambda mal, _: as_readmit(mal).principal("ann"),
+    "ann by way of readmit's": lambda mal, _: as_readmit(mal).agent("ann", role="planner", task="trip"),
 }
 
 
@@ -155,10 +156,10 @@ def test_a_handle_of_one_principal_acts_for_another_in_nothing(way: str) -> None
 def test_a_handle_of_ann_does_for_ann_what_it_did() -> None:
     scene: Any = Away()
     own = scene.team.principal("ann")
-    own.expose(scene.back.id, **scene.issued)
-    own.subscribe(own.agent("ann", role="planner", task="trip")).close()
+    own._desk.expose(*scene.issued)
+    own.agent("ann", role="planner", task="trip").subscribe().close()
     assert own.principal("ann").observe("noted")
-    assert own.notices(by="ann") == ()
+    assert own.admin.notices(by="ann") == ()
 
 
 def test_an_event_loop_refuses_it_too(place: Path | str) -> None:

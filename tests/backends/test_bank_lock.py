@@ -30,7 +30,7 @@ from readmit import Workspace
 from readmit.backends.bank_lock import bank_lock
 
 team = Workspace.open(sys.argv[1])
-with bank_lock(team.log.sources, sys.argv[2]):
+with bank_lock(team.admin.log.sources, sys.argv[2]):
     print("held", flush=True)
     sys.stdin.readline()
 print("freed", flush=True)

@@ -54,7 +54,7 @@ def main(mode: str, path: str, *rest: str) -> None:
 
 def trace(team: Workspace, path: str, callback: Callable[[str], None]) -> None:
     if not is_url(path):
-        team.log.connection.sql.set_trace_callback(callback)  # type: ignore[attr-defined]
+        team.admin.log.connection.sql.set_trace_callback(callback)  # type: ignore[attr-defined]
         return
     from readmit.log.engines.postgres_client import Client
 

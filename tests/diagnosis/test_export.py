@@ -285,7 +285,7 @@ from readmit.scenario import document
 from readmit.scenario.play import played
 from readmit.diagnosis.export import prov_document
 with played(document.shipped("travel")) as done:
-    print(prov_document(done.workspace.log).serialize(format="json"))
+    print(prov_document(done.workspace.admin.log).serialize(format="json"))
 """
     ran = subprocess.run(
         [sys.executable, "-S", "-c", program],

@@ -50,7 +50,7 @@ READS: dict[str, Callable[[Workspace, str], object]] = {
     "the end": lambda team, _: team.epoch == 3,
     "the last moment": lambda team, _: team._desk.log.learnt == START,
     "the log": lambda team, _: [event.epoch for event in team._desk.log.tail()] == [1, 2, 3],
-    "an event": lambda team, _: team.log.event(3).payload.text == "two",  # type: ignore[attr-defined]
+    "an event": lambda team, _: team.admin.log.event(3).payload.text == "two",  # type: ignore[attr-defined]
     "evidence": lambda team, digest: team._desk.log.evidence(digest).epoch == 3,
     "whether there is evidence": lambda team, digest: team._desk.log.evidence_id(digest),
     "a sighting": lambda team, digest: team._desk.log.sighting(digest)[digest].intact,
@@ -106,7 +106,7 @@ def test_a_failure_that_is_caught_leaves_the_batch_as_it_was(team: Workspace, pl
             FAILURES[case](team)
         assert team.epoch == before
         team.observe("four", by="bob")
-    texts = [event.payload.text for event in team.log.tail() if event.kind == "observe"]  # type: ignore[attr-defined]
+    texts = [event.payload.text for event in team.admin.log.tail() if event.kind == "observe"]  # type: ignore[attr-defined]
     assert texts == ["one", "two", "three", "four"]
     assert audit(team._desk.log).intact
     team.close()

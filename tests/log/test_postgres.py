@@ -456,7 +456,7 @@ def test_a_server_that_hangs_ends_in_an_error_and_nothing_is_handed_over(
     scene.covered()
     outcome = scene.away()
     head = scene.team._desk.log.audit.last
-    address: Any = scene.team.log.connection._address  # type: ignore[attr-defined]
+    address: Any = scene.team.admin.log.connection._address  # type: ignore[attr-defined]
     server.hang()
     try:
         # The limits are short only while it hangs: it may be slow to answer otherwise.

@@ -86,7 +86,7 @@ def test_an_error_fails_only_its_own_writer(place: Path | str) -> None:
                     team.observe(f"Observation {number}.{turn}.", by="ann")
 
         assert _together(write) == [None] * THREADS
-        texts = {event.payload.text for event in team.log.tail() if event.kind == "observe"}  # type: ignore[attr-defined]
+        texts = {event.payload.text for event in team.admin.log.tail() if event.kind == "observe"}  # type: ignore[attr-defined]
     assert texts == {f"Observation {number}.{turn}." for number in range(0, THREADS, 2) for turn in range(EACH)}
 
 

@@ -42,7 +42,7 @@ def test_a_name_may_be_any_text(place: Path | str, case: str) -> None:
         agent.depart()
         assert [event.by for event in team._desk.log.seen(agent.identity, until=99)] == [word, word]
         assert team._desk.log.ended(word, since=START.replace(year=2020)) == 1
-        assert team.log.evidence(source).payload.text == word  # type: ignore[attr-defined]
+        assert team.admin.log.evidence(source).payload.text == word  # type: ignore[attr-defined]
         assert team._desk.log.latest(team._desk.log.event(team.epoch).kind, agent.identity.agent) is not None
         memory = ScopedMem(team._desk.log.memories, word, store=word)
         [change] = memory.form(Material(text=f"{word} x", key="k", owner=word))
@@ -65,7 +65,7 @@ def test_what_is_written_is_read(place: Path | str, texts: list[str]) -> None:
         kept = {text: normalize("NFC", text) for text in texts}
         for text, name in kept.items():
             team.observe(text, by=name)
-        found = {event.payload.text: event.by for event in team.log.tail() if event.kind == "observe"}  # type: ignore[attr-defined]
+        found = {event.payload.text: event.by for event in team.admin.log.tail() if event.kind == "observe"}  # type: ignore[attr-defined]
         assert {text: found[text] for text in texts} == kept
 
 
@@ -93,7 +93,7 @@ def test_long_texts_words_and_names(place: Path | str) -> None:
     long = "".join(chr(0x1F300 + number % 700) for number in range(200_000))
     with Workspace.open(place, clock=lambda: START) as team:
         digest = team.observe(long, by="bob")
-        assert team.log.evidence(digest).payload.text == long  # type: ignore[attr-defined]
+        assert team.admin.log.evidence(digest).payload.text == long  # type: ignore[attr-defined]
         memory = ScopedMem(team._desk.log.memories, team.name)
         word = "".join(f"{number:x}" for number in range(30_000))
         memory.form(Material(text=f"short {word}", key="k"))

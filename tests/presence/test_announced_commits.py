@@ -161,9 +161,7 @@ def test_a_subscription_that_nothing_happens_to_costs_nothing(
 def test_what_nobody_announced_is_found_by_looking(place: Path | str) -> None:
     """The sign of a commit may be lost: a full table of descriptors, a server between the two that drops it."""
     prepared(place)
-    silent = (
-        "import readmit.log.engines.listener as l; l.Doorbell.ring = lambda _: None; team.log.connection.bell.ws = 99"
-    )
+    silent = "import readmit.log.engines.listener as l; l.Doorbell.ring = lambda _: None; team.admin.log.connection.bell.ws = 99"
     with hearing(place, every=1.0) as heard, writer(place, silent) as other:
         waiting = heard.next()
         revoke(other, "h0")
@@ -277,7 +275,7 @@ def test_a_writer_that_is_killed_before_it_rings_is_heard(tmp_path: Path) -> Non
 
 def test_a_write_ahead_log_that_was_written_back_and_cut_is_still_watched(tmp_path: Path) -> None:
     prepared(tmp_path / "team.db")
-    cut = "print(team.log.connection.sql.execute('PRAGMA wal_checkpoint(TRUNCATE)').fetchall(), file=sys.stderr)"
+    cut = "print(team.admin.log.connection.sql.execute('PRAGMA wal_checkpoint(TRUNCATE)').fetchall(), file=sys.stderr)"
     with hearing(tmp_path / "team.db") as heard, writer(tmp_path / "team.db", cut) as other:
         for number in range(3):
             waiting = heard.next()

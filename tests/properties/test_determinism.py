@@ -97,7 +97,7 @@ planner.depart(id="left")
 team.revoke("n4", by="bob", id="gone")
 team.dispute(["n5", "n6"], by="bob", id="quarrel")
 outcome = planner.come_back(id="back")
-rows = [row.body.decode() for row in team.log.audit.rows()]
+rows = [row.body.decode() for row in team.admin.log.audit.rows()]
 print(hashlib.sha256(json.dumps(rows).encode()).hexdigest(), outcome.kind, len(rows))
 print(outcome.expose().json())
 """

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit import Workspace
+from readmit import Pair, Workspace
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.kinds import KINDS, DeclaredKind
 from readmit.records.base import Record
@@ -206,16 +206,20 @@ BAD_CALLS: dict[str, Any] = {
     "superseding by itself": lambda team: team.supersede("m", "m", by="bob"),
     "disputing nothing": lambda team: team.dispute([], by="bob"),
     "resolving no dispute": lambda team: team.resolve("nothing", by="bob"),
-    "verdict on no evidence": lambda team: team.suspect("m", "0" * 64, by="bob"),
+    "verdict on no evidence": lambda team: team.judge(Pair(item="m", evidence="0" * 64), by="bob"),
     "id of other content": lambda team: team.record("another", by="bob", id="m"),
-    "someone else's item": lambda team: team.append(EventKind.RECORD, PAYLOAD_SAMPLES[EventKind.RECORD][5], by="eve"),
-    "an exposure by hand": lambda team: team.append(EventKind.EXPOSE, PAYLOAD_SAMPLES[EventKind.EXPOSE][0], by="bob"),
+    "someone else's item": lambda team: team.admin.write(
+        EventKind.RECORD, PAYLOAD_SAMPLES[EventKind.RECORD][5], by="eve"
+    ),
+    "an exposure by hand": lambda team: team.admin.write(
+        EventKind.EXPOSE, PAYLOAD_SAMPLES[EventKind.EXPOSE][0], by="bob"
+    ),
     "departure of another epoch": lambda team: team.agent("ann", role="r", task="t").depart(epoch=10_000),
     "return without departure": lambda team: team.agent("ann", role="r", task="t").come_back(),
     "agent without a role": lambda team: team.agent("ann", role="", task="t"),
-    "share above one": lambda team: team.append(EventKind.GOVERN, {"gamma": "1.5"}, by="bob"),
-    "share not a number": lambda team: team.append(EventKind.GOVERN, {"gamma": "NaN"}, by="bob"),
-    "view of a million years": lambda team: team.append(EventKind.GOVERN, {"view_seconds": 2**50}, by="bob"),
+    "share above one": lambda team: team.admin.write(EventKind.GOVERN, {"gamma": "1.5"}, by="bob"),
+    "share not a number": lambda team: team.admin.write(EventKind.GOVERN, {"gamma": "NaN"}, by="bob"),
+    "view of a million years": lambda team: team.admin.write(EventKind.GOVERN, {"view_seconds": 2**50}, by="bob"),
 }
 
 

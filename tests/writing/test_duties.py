@@ -17,7 +17,7 @@ WRITE: dict[str, Any] = {"required": ["d"], "task": "trip"}
 
 
 def duties(team: Workspace) -> list[str]:
-    return [event.payload.id for event in team.log.tail() if event.kind is EventKind.OPEN]  # type: ignore[attr-defined]
+    return [event.payload.id for event in team.admin.log.tail() if event.kind is EventKind.OPEN]  # type: ignore[attr-defined]
 
 
 # Opening.

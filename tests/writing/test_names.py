@@ -68,7 +68,7 @@ def test_writers_and_overseers_are_found_in_either_spelling() -> None:
         team.admin.keys.rotate(by=by)
     item = next(event.payload for event in team._desk.log.tail() if event.kind is EventKind.RECORD)
     team.revoke(item.id, by=NFD)  # type: ignore[attr-defined]
-    team.overrule(item.id, grant="restore", by=NFD, reason="read it", expires=START.replace(year=2030))  # type: ignore[attr-defined]
+    team.admin.overrule(item.id, grant="restore", by=NFD, reason="read it", expires=START.replace(year=2030))  # type: ignore[attr-defined]
     with pytest.raises(NotAllowedError):
         team.revoke(item.id, by="Jose")  # type: ignore[attr-defined]
 

@@ -58,9 +58,9 @@ def opened(folder: str, threads: str) -> Iterator[tuple[Any, Workspace, Any]]:
             inner = SqliteSaver(sqlite3.connect(threads, check_same_thread=False))
             stack.callback(inner.conn.close)
         native = stack.enter_context(_native(folder))
-        memory = Memory(team, LangGraphMemory(native, team.name, history=team.log.memories))
-        saver = ReturningSaver(inner, agent=planner, log=team.log, keep=["step", "words", "deep"], into="view")
-        store = TeamStore(memory.backend, log=team.log, agent=planner, returned=saver.memory(memory.returned))
+        memory = Memory(team, LangGraphMemory(native, team.name, history=team.admin.log.memories))
+        saver = ReturningSaver(inner, agent=planner, log=team.admin.log, keep=["step", "words", "deep"], into="view")
+        store = TeamStore(memory.backend, log=team.admin.log, agent=planner, returned=saver.memory(memory.returned))
         yield _graph(saver, store), team, store
 
 
@@ -108,8 +108,8 @@ def leave_in_the_middle(folder: Any, threads: str, *names: str) -> None:
         new = team.record("Lowland is booked.", id="h1", slot="hotel", sources=[seen], by="scout", task=TASK)
         scout = team.agent("scout", role="scout", task=TASK)
         with _native(str(folder)) as native, sources(new):
-            memory = LangGraphMemory(native, team.name, history=team.log.memories)
-            TeamStore(memory, log=team.log, agent=scout).put(("hotels",), "lowland", {"name": "Lowland"})
+            memory = LangGraphMemory(native, team.name, history=team.admin.log.memories)
+            TeamStore(memory, log=team.admin.log, agent=scout).put(("hotels",), "lowland", {"name": "Lowland"})
 
 
 def perform(step: str, folder: str, threads: str, thread: str) -> Any:
@@ -120,7 +120,7 @@ def perform(step: str, folder: str, threads: str, thread: str) -> Any:
             return sorted(item.value["name"] for item in store.search(("hotels",)))
         if step == "look":
             shown = graph.get_state(config)
-            return {"held": shown.metadata.get("readmit"), "next": shown.next, "head": team.log.head}
+            return {"held": shown.metadata.get("readmit"), "next": shown.next, "head": team.admin.log.head}
         waiting = graph.get_state(config).interrupts if step == "answer" else ()
         result = graph.invoke(Command(resume={one.id: "yes" for one in waiting}) if waiting else None, config)
         return {key: sorted(value) if isinstance(value, set) else str(value) for key, value in result.items()}

@@ -37,18 +37,18 @@ def open_sqlite(team: Workspace, folder: Path) -> Closing:
     connection = pysqlite3.connect(str(folder / "store.db"), isolation_level=None, check_same_thread=False)
     store = SqliteStore(connection, index=index_with(Lexical()))  # type: ignore[arg-type]  # a typed dict with more keys
     store.setup()
-    memory = Closing(store, team.name, history=team.log.memories, name=folder.name)
+    memory = Closing(store, team.name, history=team.admin.log.memories, name=folder.name)
     memory.connection = connection
     return memory
 
 
 def open_in_memory(team: Workspace, folder: Path) -> LangGraphMemory:
     store = _in_memory.setdefault(folder, InMemoryStore(index=index_with(Lexical())))
-    return LangGraphMemory(store, team.name, history=team.log.memories, name=folder.name)
+    return LangGraphMemory(store, team.name, history=team.admin.log.memories, name=folder.name)
 
 
 def open_existing(team: Workspace, folder: Path) -> LangGraphMemory:
     """In front of namespaces that a team used before."""
     store = _in_memory.setdefault(folder, InMemoryStore(index=index_with(Lexical())))
     namespace = ("memories", team.name)
-    return LangGraphMemory(store, team.name, history=team.log.memories, name=folder.name, namespace=namespace)
+    return LangGraphMemory(store, team.name, history=team.admin.log.memories, name=folder.name, namespace=namespace)

@@ -43,7 +43,7 @@ class Desk:
         self.trip = Trip()
         self.hotel = "Sunrise"
         self.inner = inner
-        self.cache = ReturningCache(inner, agent=self.trip.planner, log=self.trip.team.log)
+        self.cache = ReturningCache(inner, agent=self.trip.planner, log=self.trip.team.admin.log)
         self.looked_up = 0
 
     def look_up(self, _: Found) -> Found:
@@ -55,7 +55,7 @@ class Desk:
         builder.add_node("look_up", self.look_up, cache_policy=CachePolicy())
         builder.add_edge(START, "look_up")
         builder.add_edge("look_up", END)
-        saver = ReturningSaver(InMemorySaver(), agent=self.trip.planner, log=self.trip.team.log)
+        saver = ReturningSaver(InMemorySaver(), agent=self.trip.planner, log=self.trip.team.admin.log)
         return builder.compile(cache=cache or self.cache, checkpointer=saver)
 
     def away(self) -> None:
@@ -139,7 +139,7 @@ def test_an_agent_that_is_away_gets_and_keeps_nothing(desk: Desk) -> None:
 
 def test_agents_that_share_a_cache_do_not_share_results(desk: Desk) -> None:
     other = ReturningCache(
-        desk.inner, agent=desk.trip.team.agent("booker", role="booker", task="trip"), log=desk.trip.team.log
+        desk.inner, agent=desk.trip.team.agent("booker", role="booker", task="trip"), log=desk.trip.team.admin.log
     )
     key = (("writes",), "hotel")
     desk.cache.get([key])
@@ -181,7 +181,7 @@ def test_a_cache_that_outlives_a_departure_is_refused(desk: Desk) -> None:
     with pytest.raises(BackendError, match=r"cache: .*ReturningCache"):
         as_node(graph, thread(), give=[])
     with pytest.raises(BackendError, match="cache: ReturningCache is not"):
-        ReturningCache(desk.cache, agent=desk.trip.planner, log=desk.trip.team.log)
+        ReturningCache(desk.cache, agent=desk.trip.planner, log=desk.trip.team.admin.log)
 
 
 def test_a_cache_of_a_subgraph_is_refused_too(desk: Desk) -> None:
@@ -191,11 +191,13 @@ def test_a_cache_of_a_subgraph_is_refused_too(desk: Desk) -> None:
     outer = StateGraph(Found)
     outer.add_node("part", inner.compile(cache=desk.inner))
     outer.add_edge(START, "part")
-    graph = outer.compile(checkpointer=ReturningSaver(InMemorySaver(), agent=desk.trip.planner, log=desk.trip.team.log))
+    graph = outer.compile(
+        checkpointer=ReturningSaver(InMemorySaver(), agent=desk.trip.planner, log=desk.trip.team.admin.log)
+    )
     with pytest.raises(BackendError, match=r"cache: .*ReturningCache"):
         invoke(graph, ASKED, thread())
 
 
 def test_what_is_behind_cannot_be_reached(desk: Desk) -> None:
     reached = list(objects(desk.cache, depth=4))
-    assert not any(one is desk.inner or one is desk.trip.team.log for one in reached)
+    assert not any(one is desk.inner or one is desk.trip.team.admin.log for one in reached)

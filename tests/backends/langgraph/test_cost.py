@@ -28,7 +28,7 @@ def counting(trip: Trip) -> Any:
     builder = StateGraph(State)
     builder.add_node("count", lambda state: {"step": state.get("step", 0) + 1})
     builder.add_edge(START, "count")
-    saver = ReturningSaver(InMemorySaver(), agent=trip.planner, log=trip.team.log, keep=["step"], into="view")
+    saver = ReturningSaver(InMemorySaver(), agent=trip.planner, log=trip.team.admin.log, keep=["step"], into="view")
     return builder.compile(checkpointer=saver)
 
 

@@ -32,11 +32,11 @@ class Named:
     def __init__(self) -> None:
         self.trip = Trip()
         self.inner = InMemoryStore()
-        self.backend = LangGraphMemory(self.inner, self.trip.team.name, history=self.trip.team.log.memories)
+        self.backend = LangGraphMemory(self.inner, self.trip.team.name, history=self.trip.team.admin.log.memories)
         self.memory = Memory(self.trip.team, self.backend)
 
     def put(self, namespace: tuple[str, ...], key: str) -> None:
-        store = TeamStore(self.backend, log=self.trip.team.log, agent=self.trip.planner)
+        store = TeamStore(self.backend, log=self.trip.team.admin.log, agent=self.trip.planner)
         with sources(self.trip.dates):
             store.put(namespace, key, {"month": "May"})
 

@@ -68,7 +68,7 @@ class Desk:
         return builder.compile(**self.parts())
 
     def departures(self) -> int:
-        return sum(event.kind is EventKind.DEPART for event in self.trip.team.log.tail())
+        return sum(event.kind is EventKind.DEPART for event in self.trip.team.admin.log.tail())
 
 
 @pytest.fixture(params=SAVERS)
@@ -166,7 +166,9 @@ def test_a_view_is_closed_once_the_next_lease_ran_out() -> None:
     graph, parts = desk.graph(), desk.parts()
     desk.clock.now += MINUTE
     graph.invoke({}, thread())
-    view = Memory(desk.trip.team, LangGraphMemory(desk.store, desk.trip.team.name, history=desk.trip.team.log.memories))
+    view = Memory(
+        desk.trip.team, LangGraphMemory(desk.store, desk.trip.team.name, history=desk.trip.team.admin.log.memories)
+    )
     returned = ReturnedStore(parts["checkpointer"].memory(view.returned)())
     assert returned.search(("hotels",)) == []
     desk.planner.present(lease=MINUTE)

@@ -30,7 +30,9 @@ def trip() -> Iterator[Trip]:
 
 
 def away(trip: Trip, inner: Any = None) -> Any:
-    saver = ReturningSaver(inner or InMemorySaver(), agent=trip.planner, log=trip.team.log, keep=["step"], into="view")
+    saver = ReturningSaver(
+        inner or InMemorySaver(), agent=trip.planner, log=trip.team.admin.log, keep=["step"], into="view"
+    )
     graph = planning(saver)
     graph.invoke({}, thread())
     trip.planner.depart()
@@ -40,7 +42,7 @@ def away(trip: Trip, inner: Any = None) -> Any:
 
 def returns(trip: Trip) -> tuple[int, int]:
     """The ends of the log and of the audit: a return moves both."""
-    return trip.team.log.head, trip.team.log.audit.last
+    return trip.team.admin.log.head, trip.team.admin.log.audit.last
 
 
 def test_looking_neither_requests_nor_exposes_a_return(trip: Trip) -> None:
@@ -80,7 +82,7 @@ def test_a_configuration_that_was_used_for_a_run_still_looks(trip: Trip) -> None
 
 
 def test_another_thread_waits_for_its_own_run(trip: Trip) -> None:
-    saver = ReturningSaver(InMemorySaver(), agent=trip.planner, log=trip.team.log, keep=["step"], into="view")
+    saver = ReturningSaver(InMemorySaver(), agent=trip.planner, log=trip.team.admin.log, keep=["step"], into="view")
     graph = planning(saver)
     for name in ("planner", "other"):
         graph.invoke({}, thread(name))
@@ -109,7 +111,7 @@ def test_an_update_while_away_does_not_write_over_the_state_that_waits(trip: Tri
 
 
 def test_a_run_that_its_agent_leaves_in_the_middle_can_end(trip: Trip) -> None:
-    saver = ReturningSaver(InMemorySaver(), agent=trip.planner, log=trip.team.log, keep=["step"], into="view")
+    saver = ReturningSaver(InMemorySaver(), agent=trip.planner, log=trip.team.admin.log, keep=["step"], into="view")
 
     def leave(_: State) -> State:
         trip.planner.depart()
@@ -131,7 +133,7 @@ def test_a_run_that_its_agent_leaves_in_the_middle_can_end(trip: Trip) -> None:
 
 def test_a_run_from_before_cannot_write_into_the_period_after(trip: Trip) -> None:
     """Its state was formed from what the view may leave out."""
-    saver = ReturningSaver(InMemorySaver(), agent=trip.planner, log=trip.team.log, keep=["step"], into="view")
+    saver = ReturningSaver(InMemorySaver(), agent=trip.planner, log=trip.team.admin.log, keep=["step"], into="view")
 
     def absent(_: State) -> State:
         trip.planner.depart()

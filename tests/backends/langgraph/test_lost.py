@@ -39,7 +39,7 @@ class Office:
         self.inner = InMemorySaver()
 
     def saver(self, **options: Any) -> ReturningSaver:
-        return ReturningSaver(self.inner, agent=self.trip.planner, log=self.trip.team.log, **options)
+        return ReturningSaver(self.inner, agent=self.trip.planner, log=self.trip.team.admin.log, **options)
 
     def away(self) -> None:
         self.trip.planner.depart()

@@ -113,7 +113,7 @@ async def connected(kind: str, threads: str, stack: AsyncExitStack, shared: dict
 def front(place: Path, inner: Any) -> Iterator[ReturningSaver]:
     with Workspace.open(place, policy=Policy(fill=True)) as team:
         planner = team.agent("planner", role="planner", task="trip")
-        yield ReturningSaver(inner, agent=planner, log=team.log)
+        yield ReturningSaver(inner, agent=planner, log=team.admin.log)
 
 
 def prepared(place: Path, *, returned: bool) -> None:

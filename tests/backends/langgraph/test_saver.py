@@ -47,7 +47,7 @@ def trip() -> Iterator[Trip]:
 
 def front(saver: BaseCheckpointSaver[Any], trip: Trip, **options: Any) -> ReturningSaver:
     options = {"keep": ["step"], "into": "view"} | options
-    return ReturningSaver(saver, agent=trip.planner, log=trip.team.log, **options)
+    return ReturningSaver(saver, agent=trip.planner, log=trip.team.admin.log, **options)
 
 
 def left_in_the_middle(saver: BaseCheckpointSaver[Any], trip: Trip, **options: Any) -> Any:
@@ -221,7 +221,7 @@ def test_inside_another_graph_it_is_that_nodes_interrupt(trip: Trip) -> None:
 def test_what_is_behind_cannot_be_reached(trip: Trip) -> None:
     inner = InMemorySaver()
     reached = list(objects(front(inner, trip), depth=4))
-    assert not any(one is inner or one is trip.team.log for one in reached)
+    assert not any(one is inner or one is trip.team.admin.log for one in reached)
 
 
 @pytest.mark.parametrize("kind", SAVERS)

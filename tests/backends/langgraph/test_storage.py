@@ -63,12 +63,14 @@ def trip() -> Iterator[Trip]:
 
 
 def front(inner: Any, trip: Trip, **options: Any) -> ReturningSaver:
-    return ReturningSaver(inner, agent=trip.planner, log=trip.team.log, **{"keep": ["step"], "into": "view"} | options)
+    return ReturningSaver(
+        inner, agent=trip.planner, log=trip.team.admin.log, **{"keep": ["step"], "into": "view"} | options
+    )
 
 
 def resumed(trip: Trip) -> list[dict[str, Any]]:
     """What the audit says about resumed threads."""
-    return [msgspec.json.decode(row.body) for row in trip.team.log.audit.rows() if row.kind == "thread"]
+    return [msgspec.json.decode(row.body) for row in trip.team.admin.log.audit.rows() if row.kind == "thread"]
 
 
 def _all(state: list[str], writes: list[list[str]]) -> list[str]:

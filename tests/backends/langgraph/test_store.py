@@ -46,12 +46,12 @@ class Kept:
     def __init__(self, namespace: tuple[str, ...] | None = None) -> None:
         self.trip = Trip()
         self.inner = InMemoryStore(index=index_with(Lexical()))
-        history = self.trip.team.log.memories
+        history = self.trip.team.admin.log.memories
         self.backend = LangGraphMemory(self.inner, self.trip.team.name, history=history, namespace=namespace)
         self.memory = Memory(self.trip.team, self.backend)
 
     def team(self, **options: Any) -> TeamStore:
-        return TeamStore(self.backend, log=self.trip.team.log, agent=self.trip.planner, **options)
+        return TeamStore(self.backend, log=self.trip.team.admin.log, agent=self.trip.planner, **options)
 
     def back(self, *, team: bool = False) -> ReturnedStore:
         return ReturnedStore(self.memory.returned(self.trip.planner.come_back().expose()), team=team)
@@ -170,7 +170,7 @@ class TestReturnedStore:
         kept.write()
         scout = kept.trip.team.agent("scout", role="scout", task="trip")
         with sources(kept.trip.dates):
-            TeamStore(kept.backend, log=kept.trip.team.log, agent=scout).put(DATES, "theirs", {"m": "May"})
+            TeamStore(kept.backend, log=kept.trip.team.admin.log, agent=scout).put(DATES, "theirs", {"m": "May"})
         kept.trip.planner.depart()
         store = kept.back(team=True)
         for key in ("theirs", "rumor"):
@@ -180,7 +180,7 @@ class TestReturnedStore:
             store.delete(DATES, "theirs")
         store.put(DATES, "when", {"month": "May, surely"})
         assert scout is not None
-        seen = TeamStore(kept.backend, log=kept.trip.team.log, agent=scout).get(DATES, "when")
+        seen = TeamStore(kept.backend, log=kept.trip.team.admin.log, agent=scout).get(DATES, "when")
         assert seen is not None
         assert seen.value == {"month": "May, surely"}
 
@@ -252,7 +252,7 @@ class TestTeamStore:
             kept.team(private=True).put(DATES, "secret", {"month": "May"})
         assert [one.key for one in kept.team().search(DATES)] == ["secret"]
         scout = kept.trip.team.agent("scout", role="scout", task="trip")
-        other = TeamStore(kept.backend, log=kept.trip.team.log, agent=scout)
+        other = TeamStore(kept.backend, log=kept.trip.team.admin.log, agent=scout)
         assert other.list_namespaces() == []
         assert "secret" not in everything_in(other)
         scout.depart()
@@ -265,7 +265,7 @@ class TestTeamStore:
         def look(state: State, *, store: BaseStore) -> State:
             return {"answer": " | ".join(str(one.value) for one in store.search(("trip",)))}
 
-        saver = ReturningSaver(InMemorySaver(), agent=kept.trip.planner, log=kept.trip.team.log, into="view")
+        saver = ReturningSaver(InMemorySaver(), agent=kept.trip.planner, log=kept.trip.team.admin.log, into="view")
         builder = StateGraph(State)
         builder.add_node("look", look)
         builder.add_edge(START, "look")
@@ -321,7 +321,7 @@ def test_bad_configuration_is_refused(kept: Kept, name: str, store: Any) -> None
 
 
 def test_a_handle_of_another_backend_is_refused(kept: Kept) -> None:
-    other = Memory(kept.trip.team, ScopedMem(kept.trip.team.log.memories, kept.trip.team.name))
+    other = Memory(kept.trip.team, ScopedMem(kept.trip.team.admin.log.memories, kept.trip.team.name))
     kept.trip.planner.depart()
     handle = other.returned(kept.trip.planner.come_back().expose())
     with pytest.raises(BackendError, match="not a LangGraph store"):
@@ -333,7 +333,7 @@ def test_nobody_stores_under_a_reserved_name(kept: Kept, name: str) -> None:
     agent = kept.trip.planner
     agent.identity = msgspec.structs.replace(agent.identity, principal=name)
     with pytest.raises(NotAllowedError, match="is reserved"):
-        TeamStore(kept.backend, log=kept.trip.team.log, agent=agent)
+        TeamStore(kept.backend, log=kept.trip.team.admin.log, agent=agent)
 
 
 class TestBesideAWrappedSaver:
@@ -347,7 +347,7 @@ class TestBesideAWrappedSaver:
         builder.add_node("part", part.compile(store=inner))
         builder.add_edge(START, "part")
         trip = kept.trip
-        saver = ReturningSaver(InMemorySaver(), agent=trip.planner, log=trip.team.log)
+        saver = ReturningSaver(InMemorySaver(), agent=trip.planner, log=trip.team.admin.log)
         return builder.compile(checkpointer=saver, store=store)
 
     def runs(self, graph: Any) -> dict[str, Callable[[], Any]]:
@@ -371,7 +371,7 @@ class TestBesideAWrappedSaver:
 
     def test_another_agents_store_is_refused(self, kept: Kept) -> None:
         scout = kept.trip.team.agent("scout", role="scout", task=TASK)
-        theirs = TeamStore(kept.backend, log=kept.trip.team.log, agent=scout)
+        theirs = TeamStore(kept.backend, log=kept.trip.team.admin.log, agent=scout)
         for run in self.runs(self.graph(kept, theirs)).values():
             with pytest.raises(BackendError, match=r"store: it is that of 'scout'.*'planner'"):
                 run()

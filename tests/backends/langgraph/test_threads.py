@@ -90,7 +90,7 @@ def trip() -> Iterator[Trip]:
 
 
 def front(inner: Any, trip: Trip) -> ReturningSaver:
-    return ReturningSaver(inner, agent=trip.planner, log=trip.team.log, keep=["step"], into="view")
+    return ReturningSaver(inner, agent=trip.planner, log=trip.team.admin.log, keep=["step"], into="view")
 
 
 def back(inner: Any, trip: Trip) -> Any:
@@ -188,10 +188,10 @@ class TestOptionalMethods:
 def test_the_ledger_does_not_grow_with_the_runs(trip: Trip) -> None:
     graph = back(InMemorySaver(), trip)
     ledger = f"langgraph-threads:{short_digest(trip.planner.identity.agent)}"
-    rows = trip.team.log.sources.entries(ledger)
+    rows = trip.team.admin.log.sources.entries(ledger)
     for _ in range(3):
         graph.invoke({}, thread())
-    assert trip.team.log.sources.entries(ledger) == rows
+    assert trip.team.admin.log.sources.entries(ledger) == rows
 
 
 class TestThreadsMadeLater:
@@ -203,9 +203,9 @@ class TestThreadsMadeLater:
 
     def test_in_the_period(self, trip: Trip) -> None:
         graph = back(InMemorySaver(), trip)
-        decisions = trip.team.log.head
+        decisions = trip.team.admin.log.head
         assert FRESH in self.later(trip, graph)
-        assert trip.team.log.head == decisions, "one return serves them all while nothing changes"
+        assert trip.team.admin.log.head == decisions, "one return serves them all while nothing changes"
 
     def test_with_what_has_changed_since(self, trip: Trip) -> None:
         graph = back(InMemorySaver(), trip)
@@ -244,9 +244,9 @@ class TestThreadsMadeLater:
         trip = Trip(clock=clock)
         graph = back(InMemorySaver(), trip)
         clock.now += timedelta(days=1)
-        head = trip.team.log.head
+        head = trip.team.admin.log.head
         assert FRESH in self.later(trip, graph)
-        assert trip.team.log.head > head, "it returned again"
+        assert trip.team.admin.log.head > head, "it returned again"
         trip.team.close()
 
 
@@ -313,15 +313,19 @@ class TestAllowlist:
         trip.planner.depart()
         trip.rebook()
         planning(clone).invoke(None, thread())
-        head = trip.team.log.head
+        head = trip.team.admin.log.head
         assert planning(saver).get_state(thread()).next == ("approve",)
         assert FRESH in answered(planning(saver), "yes")["answer"]
-        assert trip.team.log.head == head
+        assert trip.team.admin.log.head == head
 
     def test_the_store_of_the_original_is_open_when_the_clone_returned(self, trip: Trip) -> None:
-        memory = Memory(trip.team, LangGraphMemory(InMemoryStore(), trip.team.name, history=trip.team.log.memories))
+        memory = Memory(
+            trip.team, LangGraphMemory(InMemoryStore(), trip.team.name, history=trip.team.admin.log.memories)
+        )
         saver = front(self.strict(), trip)
-        store = TeamStore(memory.backend, log=trip.team.log, agent=trip.planner, returned=saver.memory(memory.returned))
+        store = TeamStore(
+            memory.backend, log=trip.team.admin.log, agent=trip.planner, returned=saver.memory(memory.returned)
+        )
         trip.planner.depart()
         planning(saver.with_allowlist([(Note.__module__, "Note")]), store).invoke({}, thread())
         store.put(("plans",), "mine", {"text": "after the return"})
@@ -336,7 +340,7 @@ class TestAllowlist:
         heads = []
         for name in ("planner", "other"):
             planning(saver.with_allowlist([(Note.__module__, "Note")])).invoke(None, thread(name))
-            heads.append(trip.team.log.head)
+            heads.append(trip.team.admin.log.head)
         assert heads[0] == heads[1], "one return serves both threads"
 
 
@@ -358,23 +362,27 @@ class Interfered:
 
 class TestTwoWorkers:
     def test_a_view_that_another_worker_replaced_is_asked_for_again(self, trip: Trip) -> None:
-        saver = ReturningSaver(InMemorySaver(), agent=Interfered(trip, 2), log=trip.team.log, into="view")
+        saver = ReturningSaver(InMemorySaver(), agent=Interfered(trip, 2), log=trip.team.admin.log, into="view")
         trip.planner.depart()
         trip.rebook()
         assert FRESH in planning(saver).invoke({}, thread())["view"]
 
     def test_it_gives_up_in_the_end(self, trip: Trip, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("readmit.backends.langgraph.resume._PAUSE", 0.0)
-        saver = ReturningSaver(InMemorySaver(), agent=Interfered(trip, 99), log=trip.team.log, into="view")
+        saver = ReturningSaver(InMemorySaver(), agent=Interfered(trip, 99), log=trip.team.admin.log, into="view")
         trip.planner.depart()
         with pytest.raises(ReturnInterrupt) as stopped:
             planning(saver).invoke({}, thread())
         assert stopped.value.interrupts[0].value["readmit"] == "blocked"
 
     def test_a_worker_that_ends_before_its_exposure_does_not_close_the_store(self, trip: Trip) -> None:
-        memory = Memory(trip.team, LangGraphMemory(InMemoryStore(), trip.team.name, history=trip.team.log.memories))
+        memory = Memory(
+            trip.team, LangGraphMemory(InMemoryStore(), trip.team.name, history=trip.team.admin.log.memories)
+        )
         saver = front(InMemorySaver(), trip)
-        store = TeamStore(memory.backend, log=trip.team.log, agent=trip.planner, returned=saver.memory(memory.returned))
+        store = TeamStore(
+            memory.backend, log=trip.team.admin.log, agent=trip.planner, returned=saver.memory(memory.returned)
+        )
         left = trip.planner.depart()
         planning(saver, store).invoke({}, thread())
         store.put(("plans",), "mine", {"text": "after the return"})

@@ -72,7 +72,7 @@ class Till:
             self.paid.append(hotel)
             return "paid"
 
-        saver = ReturningSaver(self.inner, agent=self.trip.planner, log=self.trip.team.log, **options)
+        saver = ReturningSaver(self.inner, agent=self.trip.planner, log=self.trip.team.admin.log, **options)
         asks: Any = HumanInTheLoopMiddleware(interrupt_on={"pay": True}, interrupt_mode=self.mode)
         return create_agent(self.model, [pay], middleware=[asks], checkpointer=saver)
 
@@ -149,7 +149,7 @@ def test_the_audit_says_that_a_conversation_came_back_in_part(till: Till) -> Non
     till.away()
     with pytest.raises(LostStateError):
         invoke(graph, None, thread())
-    rows = [one for one in till.trip.team.log.audit.rows() if one.kind == "thread"]
+    rows = [one for one in till.trip.team.admin.log.audit.rows() if one.kind == "thread"]
     assert b'"carried":["messages"' in rows[-1].body.replace(b'"branch:to:HumanInTheLoopMiddleware.after_model",', b"")
     assert b"messages" in rows[-1].body.split(b'"left"')[1]
 
@@ -170,7 +170,7 @@ def test_a_tool_node_of_an_own_graph_runs_no_call_of_before(stops: bool) -> None
     builder.add_node("tools", ToolNode([pay]))
     builder.add_edge(START, "model")
     builder.add_edge("model", "tools")
-    saver = ReturningSaver(till.inner, agent=till.trip.planner, log=till.trip.team.log, keep=["messages"])
+    saver = ReturningSaver(till.inner, agent=till.trip.planner, log=till.trip.team.admin.log, keep=["messages"])
     graph = builder.compile(checkpointer=saver, interrupt_before=["tools"] if stops else None)
     graph.invoke(BOOK, thread())
     till.away()
@@ -198,7 +198,7 @@ def test_a_conversation_that_is_kept_as_a_history_comes_back_without_them() -> N
     builder.add_node("approve", approve)
     builder.add_edge(START, "model")
     builder.add_edge("model", "approve")
-    saver = ReturningSaver(till.inner, agent=till.trip.planner, log=till.trip.team.log, keep=["messages"])
+    saver = ReturningSaver(till.inner, agent=till.trip.planner, log=till.trip.team.admin.log, keep=["messages"])
     graph = builder.compile(checkpointer=saver)
     graph.invoke({"messages": [HumanMessage("Book.")]}, thread())
     till.away()
@@ -224,7 +224,7 @@ def test_a_call_that_a_user_keeps_in_a_key_of_its_own_does_not_come_back() -> No
     builder.add_node("work", work)
     builder.add_edge(START, "queue")
     builder.add_edge("queue", "work")
-    saver = ReturningSaver(till.inner, agent=till.trip.planner, log=till.trip.team.log, keep=["waiting", "step"])
+    saver = ReturningSaver(till.inner, agent=till.trip.planner, log=till.trip.team.admin.log, keep=["waiting", "step"])
     graph = builder.compile(checkpointer=saver, interrupt_before=["work"])
     graph.invoke({}, thread())
     till.away()

@@ -33,11 +33,11 @@ class Expiring:
         self.trip = Trip()
         self.inner = store
         self._rows, self._soon = rows, soon
-        self.backend = LangGraphMemory(store, self.trip.team.name, history=self.trip.team.log.memories)
+        self.backend = LangGraphMemory(store, self.trip.team.name, history=self.trip.team.admin.log.memories)
         self.memory = Memory(self.trip.team, self.backend)
 
     def team(self) -> TeamStore:
-        return TeamStore(self.backend, log=self.trip.team.log, agent=self.trip.planner)
+        return TeamStore(self.backend, log=self.trip.team.admin.log, agent=self.trip.planner)
 
     def back(self, *, team: bool = False) -> ReturnedStore:
         self.trip.planner.depart()
@@ -196,8 +196,8 @@ def test_a_key_whose_value_has_expired_may_be_used_by_another(expiring: Expiring
 
 def test_a_store_without_ttl_stays_one() -> None:
     trip = Trip()
-    backend = LangGraphMemory(InMemoryStore(), trip.team.name, history=trip.team.log.memories)
-    store = TeamStore(backend, log=trip.team.log, agent=trip.planner)
+    backend = LangGraphMemory(InMemoryStore(), trip.team.name, history=trip.team.admin.log.memories)
+    store = TeamStore(backend, log=trip.team.admin.log, agent=trip.planner)
     assert not store.supports_ttl
     assert store.ttl_config is None
     with pytest.raises(NotImplementedError):

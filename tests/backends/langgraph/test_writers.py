@@ -72,14 +72,14 @@ class Shared:
     def __init__(self) -> None:
         self.trip = Trip()
         self.inner = Meanwhile()
-        backend = LangGraphMemory(self.inner, self.trip.team.name, history=self.trip.team.log.memories)
+        backend = LangGraphMemory(self.inner, self.trip.team.name, history=self.trip.team.admin.log.memories)
         self.memory = Memory(self.trip.team, backend)
         self.failed: list[BaseException] = []
         self.done = threading.Event()
 
     def at_work(self) -> TeamStore:
         backend: Any = self.memory.backend
-        return TeamStore(backend, log=self.trip.team.log, agent=self.trip.planner)
+        return TeamStore(backend, log=self.trip.team.admin.log, agent=self.trip.planner)
 
     def back(self, agent: Agent | None = None) -> ReturnedStore:
         agent = agent or self.trip.planner
@@ -199,7 +199,7 @@ def test_an_overwriting_put_that_timed_out_leaves_a_value_that_is_out_until_it_i
 @pytest.mark.parametrize("returned", [False, True])
 def test_an_agent_that_departs_while_it_waits_for_its_turn_writes_nothing(shared: Shared, returned: bool) -> None:
     store: BaseStore = shared.back() if returned else shared.at_work()
-    ledger = shared.trip.team.log.sources
+    ledger = shared.trip.team.admin.log.sources
     lock = lock_name(shared.memory.backend.name, record_id(GraphPlace("", PLACE, "when")))
     assert ledger.take(lock)
 
@@ -236,10 +236,10 @@ import sqlite3
 file, store = sys.argv[1:]
 connection = sqlite3.connect(store, isolation_level=None, check_same_thread=False)
 with Workspace.open(file, policy=Policy(fill=True)) as team:
-    memory = LangGraphMemory(Slow(connection), team.name, history=team.log.memories)
+    memory = LangGraphMemory(Slow(connection), team.name, history=team.admin.log.memories)
     agent = team.agent("planner", role="planner", task="trip")
     with sources("may"):
-        TeamStore(memory, log=team.log, agent=agent).put(("dates",), "when", {"month": "May"})
+        TeamStore(memory, log=team.admin.log, agent=agent).put(("dates",), "when", {"month": "May"})
 """
 
 
@@ -258,13 +258,13 @@ def test_a_writer_in_another_process_waits_its_turn(tmp_path: Path) -> None:
     with Workspace.open(file, policy=Policy(fill=True)) as team:
         seen = team.observe("We travel in May.", by="scout", task="trip")
         team.record("We travel in May.", id="may", by="scout", sources=[seen], task="trip")
-        memory = LangGraphMemory(inner, team.name, history=team.log.memories)
+        memory = LangGraphMemory(inner, team.name, history=team.admin.log.memories)
         planner = team.agent("planner", role="planner", task="trip")
         with subprocess.Popen([sys.executable, "-c", OTHER, file, other], stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout is not None
             assert child.stdout.readline() == "written\n"
             with sources("may"):
-                TeamStore(memory, log=team.log, agent=planner).put(PLACE, "when", {"month": "June"})
+                TeamStore(memory, log=team.admin.log, agent=planner).put(PLACE, "when", {"month": "June"})
         assert child.returncode == 0
         planner.depart()
         store = ReturnedStore(Memory(team, memory).returned(planner.come_back().expose()))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import Reason
+from readmit import Pair, Reason
 from readmit.records.acts.event import Close
 from readmit.records.error_types import ConflictError, NotAllowedError, RecordError
 from tests.rules.invalidate.build import Board, hour
@@ -41,7 +41,7 @@ FALLS: dict[str, Any] = {
     "superseded": lambda s: s.fact("a2", supersedes="a"),
     "closed": lambda s: s.team.close_validity("a", end=s.now, by="bob"),
     "disputed": lambda s: s.team.dispute(["a"], by="bob"),
-    "suspected": lambda s: s.team.suspect("a", s.news(), by="worker"),
+    "suspected": lambda s: s.team.judge(Pair(item="a", evidence=s.news()), by="worker"),
     "invalidated": lambda s: s.verdict("a", s.news()),
 }
 
@@ -329,7 +329,7 @@ GRANTS: dict[str, Any] = {
     "superseded": ("restore", lambda s: s.fact("a2", supersedes="a")),
     "closed": ("restore", lambda s: s.team.close_validity("a", end=s.now, by="bob")),
     "slot updated": ("restore", lambda s: s.fact("a2", slot="s")),
-    "suspected": ("restore", lambda s: s.team.suspect("a", s.news(), by="worker")),
+    "suspected": ("restore", lambda s: s.team.judge(Pair(item="a", evidence=s.news()), by="worker")),
     "invalidated": ("restore", lambda s: s.verdict("a", s.news())),
     "disputed": ("settle", lambda s: s.team.dispute(["a"], by="bob")),
     "dispute lost": ("settle", lambda s: s.team.resolve(s.team.dispute(["a"], by="bob"), by="bob")),
