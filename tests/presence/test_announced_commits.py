@@ -161,7 +161,8 @@ def test_a_subscription_that_nothing_happens_to_costs_nothing(
 def test_what_nobody_announced_is_found_by_looking(place: Path | str) -> None:
     """The sign of a commit may be lost: a full table of descriptors, a server between the two that drops it."""
     prepared(place)
-    silent = "import readmit.log.engines.listener as l; l.Doorbell.ring = lambda _: None; team.admin.log.connection.bell.ws = 99"
+    quiet = "import readmit.log.engines.listener as l; l.Doorbell.ring = lambda _: None"
+    silent = f"{quiet}; team.admin.log.connection.bell.ws = 99"
     with hearing(place, every=1.0) as heard, writer(place, silent) as other:
         waiting = heard.next()
         revoke(other, "h0")
