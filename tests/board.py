@@ -74,7 +74,8 @@ class Team:
     def note(self, name: str, text: str, **fields: Any) -> str:
         """Put up a note and observe it."""
         self.board.notes[name] = text
-        return self.team.observe(probe=Call(name), by=fields.pop("by", "bob"), **fields)
+        place = Call(name, lifetime=fields.pop("lifetime", 0))
+        return self.team.observe(probe=place, by=fields.pop("by", "bob"), **fields)
 
     def fact(self, id: str, text: str, *sources: str, **fields: Any) -> str:
         return self.team.record(text, id=id, sources=sources, by="bob", **fields)

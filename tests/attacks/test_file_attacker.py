@@ -252,8 +252,9 @@ def test_one_hidden_index_row_ends_in_a_refusal(original: Victim, victim: Victim
         assert sql.execute(statement).rowcount
     seen = attempt(victim.copied(victim.folder.parent / "used"), "return")
     refused = seen.refusal.startswith("TamperedError") or "log_altered" in seen.refusal
-    # An agent that sees the item sees what happened to it through its own index.
-    unread = what == "a revocation from its item" and seen == attempt(original.copied(tmp_path / "honest"), "return")
+    # An agent that sees an item, and what happened to it or replaced it, reads them through its own audiences.
+    own = ("a revocation from its item", "what replaced an item")
+    unread = what in own and seen == attempt(original.copied(tmp_path / "honest"), "return")
     assert refused or unread
     with victim.open() as team:
         assert audit(team._desk.log).problems

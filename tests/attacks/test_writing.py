@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import Bundle, Pair, Reason, Return, Workspace
+from readmit import Bundle, Delivery, Pair, Reason, Return, Workspace
 from readmit.records.acts.event import EventKind
 from readmit.records.error_types import NotAllowedError, QuarantineError, RateError, ReadmitError
 from readmit.records.evidence import Evidence, Experience
@@ -134,16 +134,21 @@ def test_what_the_cycle_writes_nobody_else_writes() -> None:
 
 def test_the_only_texts_an_agent_is_handed_are_in_the_bundle() -> None:
     """Every public verb of an agent and of its return, so that a new one is noticed here."""
-    assert {name for name in vars(Agent) if not name.startswith("_")} - {"departed", "moment"} == {
-        "present", "depart", "come_back", "remember", "recall", "settle",
+    # A look hands over digests, and to the operator; a subscription ids and states.
+    assert {name for name in vars(Agent) if not name.startswith("_")} - {"departed", "now", "look", "subscribe"} == {
+        "present", "depart", "come_back", "delivery", "remember", "recall", "settle",
     }  # fmt: skip
-    assert {name for name, value in vars(Return).items() if not name.startswith("_") and inspect.isfunction(value)} == {
+    verbs = {**vars(Delivery), **vars(Return)}
+    assert {name for name, value in verbs.items() if not name.startswith("_") and inspect.isfunction(value)} == {
         "expose",
         "expose_retractions",  # what the agent held itself, as withdrawn
         "acknowledge",
+        # For the operator.
         "explain",
         "lacking",
         "why",
+        "drafts",
+        "replay",
     }
 
 
