@@ -132,6 +132,7 @@ class Scene:
         """As in a process that starts now: nothing that was proven is kept."""
         log: Any = self.team._desk.log
         log._kept, log._slots = KeptLists(log._rows), KeptSlots(log._rows)
+        log.commits._row, log.commits._turn = None, -1
 
     def sql(self, statement: str, *values: Any) -> None:
         """A change by an attacker with write access to the database: no trigger stops it.

@@ -225,7 +225,7 @@ def test_the_example_of_two_agents_that_book_at_the_same_time() -> None:
     played = said("play", ROOT / "examples" / "reconcile.json")
     outcomes = {one["as"]: one for one in played["returns"]}
     before, after = outcomes["before anybody settled it"], outcomes["after A3 settled it"]
-    assert (before["decision"], after["decision"]) == ("blocked", "admitted")
+    assert (before["kind"], after["kind"]) == ("blocked", "admitted")
     reasons = {one["item"]: one["reasons"] for one in before["dispositions"]}
     assert "concurrent_update" in reasons["h1"]
     assert "concurrent_update" in reasons["h2"]

@@ -26,27 +26,16 @@ LATE = 240.0
 """Seconds after which something that waits is taken to wait for ever."""
 # What is no verb, or is a property there and takes an await here.
 ELSEWHERE = {
-    "look",
     "open",
     "close",
-    "act",
     "batch",
     "agent",
     "principal",
-    "under",
     "subscribe",
+    "delivery",
     "as_owner",
-    "as_readmit",
-    "writer",
-    "writers",
-    "signatures",
-    "doctor",
     "epoch",
-    "policy",
     "name",
-    "log",
-    "keys",
-    "signer",
     "identity",
 }
 

@@ -146,7 +146,7 @@ def test_the_command_line_says_what_stands(tmp_path: Path) -> None:
     run("record", "Riverside is booked", "--id", "h1", *written, "Riverside confirms.", "--expects", "h0", *here)
     late = ("record", "Lakeside is booked", *written, "Lakeside confirms.", "--expects", "h0", *here)
     assert "h1 stands there" in run(*late, status=1).output
-    assert said(*late, status=1)["error"]["type"] == "ScenarioError"
+    assert said(*late, status=1)["error"]["type"] == "ConflictError"
 
 
 def test_a_purpose_has_what_serves_it() -> None:
