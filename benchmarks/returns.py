@@ -21,7 +21,7 @@ from benchmarks.result import Result, at_most, best, peak_memory, scratch
 from benchmarks.team import DEPARTURE, EVENTS_SINCE, TASK, VISIBLE, build, fill
 from readmit import Workspace
 from readmit.lab import desk_of
-from readmit.log.engines.sqlite_schema import SHIFT
+from readmit.log.engines.sql import SHIFT
 from readmit.records.evidence import Evidence
 from readmit.records.items import AnyItem
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from readmit.log.engines.sql import MASK, SHIFT
 from readmit.log.engines.sqlite import SqliteConnection
-from readmit.log.engines.sqlite_schema import MASK, SHIFT
 from readmit.log.log import Log
 from readmit.log.tree.index_check import MAP_ALONE, IndexCheck
 from readmit.log.tree.state_map import EMPTY, StateMap

@@ -77,8 +77,8 @@ PROMISES: dict[str, Promise] = {
             "attacks/test_reserved_names.py",
             "attacks/test_hidden_ids.py",
             "attacks/test_writing.py",
-            "workspace/test_limits.py",
-            "workspace/test_waiting.py",
+            "writing/test_limits.py",
+            "writing/test_waiting.py",
         ),
     ),
     "S4": Promise(
@@ -89,7 +89,7 @@ PROMISES: dict[str, Promise] = {
             "attacks/test_writing.py::test_the_only_texts_an_agent_is_handed_are_in_the_bundle",
             "attacks/test_writing.py::test_a_private_bank_is_closed_from_departure_to_exposure",
             "attacks/test_writing.py::test_another_task_of_the_same_principal_is_no_back_door_to_its_bank",
-            "workspace/test_delivery.py",
+            "returning/test_delivery.py",
         ),
     ),
     "S5": Promise(

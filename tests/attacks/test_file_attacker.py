@@ -17,8 +17,8 @@ from readmit import Workspace
 from readmit.diagnosis.verification.audit_check import audit
 from readmit.diagnosis.verification.log_verifier import LogVerifier
 from readmit.log import kept_events as kept
+from readmit.log.engines.sql import MASK
 from readmit.log.engines.sqlite import SqliteConnection
-from readmit.log.engines.sqlite_schema import MASK
 from readmit.log.event_rows import EventRows
 from readmit.log.log import Log
 from readmit.records.acts.draft import draft

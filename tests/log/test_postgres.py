@@ -15,6 +15,7 @@ from readmit import Workspace
 from readmit.backends.port import Material
 from readmit.backends.scopedmem import ScopedMem
 from readmit.log.engines import sqlite_schema as schema
+from readmit.log.engines.sql import SHIFT
 from readmit.log.ledger import Binding, Entry
 from readmit.log.location import names
 from readmit.records.error_types import SealError, StoreError, TamperedError
@@ -81,7 +82,7 @@ def raw(url: str) -> Iterator[tuple[Any, list[str], dict[str, int]]]:
 
 def owned(client: Any, table: str) -> set[int]:
     """The workspaces whose rows of a table the connection sees."""
-    column = f"pos >> {schema.SHIFT}" if table in {"event", "audit", "commit_record"} else "ws"
+    column = f"pos >> {SHIFT}" if table in {"event", "audit", "commit_record"} else "ws"
     return {number for (number,) in client.execute(f"SELECT DISTINCT {column} FROM {table}")}
 
 
@@ -101,7 +102,7 @@ def test_a_plain_connection_writes_to_one_workspace_or_none(raw: tuple[Any, list
     for statement in (
         f"INSERT INTO name VALUES ({blue}, 'item:x', 1)",
         f"INSERT INTO audience VALUES ({blue}, 'state', '', '', '', 1)",
-        f"INSERT INTO event VALUES ({blue << schema.SHIFT | 999}, 'x', 'record', 'b', '', '', '', '', '', NULL, 0)",
+        f"INSERT INTO event VALUES ({blue << SHIFT | 999}, 'x', 'record', 'b', '', '', '', '', '', NULL, 0)",
         f"INSERT INTO derived VALUES ({blue}, 'facts', 'm', 'b', '')",
         f"UPDATE name SET ws = {blue}",
         "INSERT INTO workspace (name) VALUES ('green')",

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.log.engines.sql import PAGE, blob, whole
-from readmit.log.engines.sqlite_schema import SHIFT
+from readmit.log.engines.sql import PAGE, SHIFT, blob, whole
 from readmit.trust.commit_record import row_leaf
 
 if TYPE_CHECKING:

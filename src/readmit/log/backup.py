@@ -8,8 +8,9 @@ import sqlite3
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from readmit.log.engines.sql import MASK, SHIFT
 from readmit.log.engines.sqlite_files import create_private
-from readmit.log.engines.sqlite_schema import MASK, SHIFT, is_made, store_id
+from readmit.log.engines.sqlite_schema import is_made, store_id
 from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.log.engines.sql import chunks
-from readmit.log.engines.sqlite_schema import SHIFT
+from readmit.log.engines.sql import SHIFT, chunks
 from readmit.log.tree.running_digest import ZERO, check_digest
 from readmit.log.tree.state_map import key_of
 from readmit.records.acts.event import Event

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from readmit.log.engines.sql import blob, chunks
-from readmit.log.engines.sqlite_schema import SHIFT
+from readmit.log.engines.sql import SHIFT, blob, chunks
 from readmit.log.indexes.index_rows import carried_key, carried_leaf
 from readmit.log.tree.running_digest import running
 from readmit.log.tree.state_map import is_short_form, key_of

@@ -10,8 +10,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.log import tail
-from readmit.log.engines.sql import End, chunks, flush
-from readmit.log.engines.sqlite_schema import SHIFT
+from readmit.log.engines.sql import SHIFT, End, chunks, flush
 from readmit.log.event_rows import SIGHTING, EventRows, find_item
 from readmit.log.indexes import overview
 from readmit.log.indexes import seen_observations as observed

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.log.engines.sqlite_schema import SHIFT
+from readmit.log.engines.sql import SHIFT
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.kinds import name_in
 from readmit.records.canonical import decode, digest_of

@@ -16,11 +16,11 @@ import psycopg
 from psycopg import errors
 
 from readmit.log.engines.postgres_client import Address, failure, grant
+from readmit.log.engines.sql import SHIFT
 from readmit.log.engines.sqlite_schema import (
     APPEND_ONLY_TABLES,
     APPLICATION_ID,
     ID,
-    SHIFT,
     TABLES,
     VERSION,
     check_version,

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from readmit.log.gathered_observations import Gathered
     from readmit.log.tree.pending_changes import Changes, Mark
 
+SHIFT = 40
+"""Positions begin with the workspace's number, which is shifted by this many bits."""
+MASK = (1 << SHIFT) - 1
+
 CHUNK = 500
 """How many values go into one ``IN``: old versions of SQLite allow 999 per statement."""
 PAGE = 1_000

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from readmit.log.engines.sql import SqlSession
 
 APPLICATION_ID = 0x72646D74  # "rdmt"
-SHIFT = 40
-MASK = (1 << SHIFT) - 1
 
 VERSION = 1
 """The version of these tables. A store of another version is refused."""

@@ -12,8 +12,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from readmit.log.engines.sql import chunks
-from readmit.log.engines.sqlite_schema import SHIFT
+from readmit.log.engines.sql import SHIFT, chunks
 from readmit.log.indexes.audience import ANY
 from readmit.log.indexes.stated import FRONTIER, TERM, LastStatements
 from readmit.log.indexes.totals import ENDED, WriterTotals

@@ -9,8 +9,7 @@ from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from readmit.log.engines.sql import PAGE
-from readmit.log.engines.sqlite_schema import SHIFT
+from readmit.log.engines.sql import PAGE, SHIFT
 from readmit.log.indexes.audience import ANY, OBSERVATION, STATE, rows_of
 from readmit.log.indexes.endings import Endings
 from readmit.log.indexes.seen_observations import block_end, observed_key

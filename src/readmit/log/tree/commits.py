@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from readmit.log.engines.sql import PAGE, blob, chunks, whole
-from readmit.log.engines.sqlite_schema import MASK, SHIFT
+from readmit.log.engines.sql import MASK, PAGE, SHIFT, blob, chunks, whole
 from readmit.log.tree.running_digest import ZERO, continued
 from readmit.log.tree.state_map import EMPTY, Root, StateMap
 from readmit.records.acts.event import EventKind, KeyChange

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.log.derived_texts import derived_digest, derived_key
-from readmit.log.engines.sqlite_schema import MASK, SHIFT
+from readmit.log.engines.sql import MASK, SHIFT
 from readmit.log.indexes.audience import OBSERVATION
 from readmit.log.indexes.index_rows import carried_key, carried_leaf, stored_rows, worked_key, worked_value
 from readmit.log.indexes.seen_observations import BITS

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from readmit.log.engines.sqlite_schema import MASK, SHIFT
+from readmit.log.engines.sql import MASK, SHIFT
 from readmit.log.indexes.audience import OBSERVATION
 from readmit.log.indexes.index_rows import INDEXES, Indexes
 from readmit.log.indexes.seen_observations import BITS, block_end, observed_key

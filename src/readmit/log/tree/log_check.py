@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from readmit.log.audit_trail import AuditRow
-from readmit.log.engines.sqlite_schema import MASK, SHIFT
+from readmit.log.engines.sql import MASK, SHIFT
 from readmit.records.acts.event import EventKind
 from readmit.text.english import counted
 from readmit.trust.commit_record import Commit, encoded, row_leaf, said_at
