@@ -71,7 +71,7 @@ def main() -> None:
         print("\n3. Why the rest stays behind, for the editor:")
         for one in second.dispositions:
             if not one.admitted:
-                print(f"   {one.state:12} {', '.join(one.reasons):16} {desk.log.item(one.item).text}")
+                print(f"   {one.state:12} {', '.join(one.reasons):16} {desk.admin.log.item(one.item).text}")
 
         print("\n4. The researcher's memories, and what the writer can search of them:")
         print("   held:   ", [record.text for record, _ in memory.records()])
