@@ -350,7 +350,7 @@ class Interfered:
     def __init__(self, trip: Trip, times: int) -> None:
         self.identity = trip.planner.identity
         self._planner, self._times = trip.planner, times
-        self.moment = trip.planner.moment
+        self.now = trip.planner.now
 
     def come_back(self, **named: Any) -> Any:
         decided = self._planner.come_back(**named)

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from readmit.records.error_types import BackendError
+
+try:
+    import langgraph.store.base as _  # noqa: F401 - before the modules that need it: a missing package is named
+except ImportError:
+    raise BackendError("langgraph is not installed; run: pip install 'readmit[langgraph]'") from None
+
 from readmit.backends.langgraph.graph_stores import ReturnedStore, TeamStore, sources
 from readmit.backends.langgraph.records import LangGraphMemory, index_with
 from readmit.backends.langgraph.results import ReturningCache

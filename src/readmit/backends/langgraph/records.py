@@ -12,6 +12,8 @@ import secrets
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
+from langgraph.store.base import BaseStore, GetOp, Op, PutOp, Result, SearchItem, SearchOp
+
 from readmit.backends.id_escape import unescaped
 from readmit.backends.langgraph.graph_places import GraphPlace, label, record_id, unlabel
 from readmit.backends.port import Change, Hit, Stored
@@ -19,11 +21,6 @@ from readmit.log.ledger import TEAM
 from readmit.log.memory_records import NewMemory
 from readmit.records.base import require_name
 from readmit.records.error_types import BackendError, RecordError, UnknownError
-
-try:
-    from langgraph.store.base import BaseStore, GetOp, Op, PutOp, Result, SearchItem, SearchOp
-except ImportError:
-    raise BackendError("langgraph is not installed; run: pip install 'readmit[langgraph]'") from None
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
