@@ -36,7 +36,7 @@ EXTRAS := --extra embed --extra gguf --extra langgraph --extra models --extra po
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-memobase attack attack-full example check format docs bench bench-implicit bench-backends bench-verify bench-postgres mutation lock clean
+.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-memobase attack attack-full example check format docs bench bench-implicit bench-backends mutation lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,8 +56,9 @@ $(READY): requirements/dev.txt pyproject.toml $(BENCH)/pyproject.toml
 demo: setup ## Play the travel case: an agent leaves, the plan changes, the agent returns
 	@$(BIN)/readmit demo
 
-test: setup ## Run every ordinary test
-	$(BIN)/python -m pytest $(AT_ONCE) $(PYTEST_ARGS)
+# `make check` runs those of the house.
+test: setup ## Run every ordinary test, those of the house apart
+	$(BIN)/python -m pytest $(AT_ONCE) --ignore tests/house $(PYTEST_ARGS)
 
 test-search: setup ## The ordinary tests on examples that no run has tried before
 	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest $(AT_ONCE) $(PYTEST_ARGS)
@@ -127,7 +128,7 @@ $(DOCS)/.ready: requirements/docs.txt
 	$(DOCS)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r requirements/docs.txt
 	@touch $@
 
-bench: setup ## Measure; writes docs/performance.md and benchmarks/results.json
+bench: setup ## Measure; writes docs/performance.md and benchmarks/results.json; needs PostgreSQL's server programs
 	$(BIN)/python -m benchmarks
 
 bench-implicit: setup ## Measure implicit invalidation on ../shared/data; adds to benchmarks/results.json
@@ -135,12 +136,6 @@ bench-implicit: setup ## Measure implicit invalidation on ../shared/data; adds t
 
 bench-backends: $(BACKENDS)/.ready ## Measure search through a view on real memory stores
 	$(BACKENDS)/bin/python -m benchmarks backends
-
-bench-verify: setup ## Measure how long it takes to verify a store of 1,000,000 events
-	$(BIN)/python -m benchmarks verify
-
-bench-postgres: setup ## Measure a store on a PostgreSQL server beside one in a file; needs the server's programs
-	$(BIN)/python -m benchmarks postgres
 
 mutation: setup ## Mutation testing of gates, duties, replacement, cover, seal and recheck (hours); ends with the survivors
 	$(PIP) --require-hashes -r requirements/mutation.txt

@@ -80,7 +80,9 @@ def _embedder() -> FunctionEmbedder:
 
 
 def _measure(name: str, opener: Callable[[Workspace, Path], MemoryBackend], folder: Path) -> list[Result]:
-    policy = Policy(fill=True, max_items=2 * ITEMS, max_chars=10**7, invalidations_per_writer=10**6)
+    policy = Policy(
+        returns={"fill": "always"}, budgets={"items": 2 * ITEMS, "chars": 10**7}, limits={"invalidations": 10**6}
+    )
     with ExitStack() as stack:
         team = stack.enter_context(Workspace.open(folder / "team.db", policy=policy))
         items = _team(team)

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-
 from readmit import Policy
 from readmit.lab import Obligation, Scope, report, sufficient
 from readmit.records.items import Fact
@@ -35,7 +33,7 @@ ITEMS, DEPENDENCIES, OBLIGATIONS = 500, 100, 20
 MANY = 10_000
 SEEDS = range(5)
 DEADLINE = 20_000
-DEFAULT_DEADLINE = Policy().solver_milliseconds
+DEFAULT_DEADLINE = Policy().budgets.solver_milliseconds
 ROOMY = 10**6
 
 
@@ -96,8 +94,10 @@ def instance(shape: Shape, seed: int, items: int = ITEMS) -> Instance:
         for number in range(OBLIGATIONS)
     )
     policy = Policy(
-        max_items=shape.planted if shape.count_tight else ROOMY,
-        max_chars=sum(lengths[: shape.planted]) if shape.chars_tight else ROOMY,
+        budgets={
+            "items": shape.planted if shape.count_tight else ROOMY,
+            "chars": sum(lengths[: shape.planted]) if shape.chars_tight else ROOMY,
+        },
     )
     return Instance(evidence, obligations, policy)
 
@@ -122,7 +122,7 @@ def _compare(name: str, shape: Shape) -> list[dict[str, Any]]:
         seconds, chosen = _timed(partial(greedy, evidence, obligations, policy, room))
         greedy_seconds += seconds
         greedy_found += sufficient(report(obligations, supported(chosen)), policy)
-        patient = msgspec.structs.replace(policy, solver_milliseconds=DEADLINE)
+        patient = policy.changed(budgets={"solver_milliseconds": DEADLINE})
         start = time.perf_counter()
         seconds, cover = _timed(partial(exact, evidence, obligations, patient, room, first=True))
         in_time += cover.outcome != "undecided" and time.perf_counter() - start <= DEFAULT_DEADLINE / 1000

@@ -13,7 +13,7 @@ import psycopg
 from tests.postgres import Server
 
 from benchmarks.result import Result, at_least, at_most, scratch
-from benchmarks.team import DEPARTURE, EVENTS_SINCE, TASK, VISIBLE, build, fill
+from benchmarks.team import DEPARTURE, EVENTS_SINCE, POLICY, TASK, VISIBLE, build, fill
 from readmit import Workspace
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ TEXT = "Observation {}, long enough to be like a real one."
 def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
     with scratch() as folder, Server(fsync=True) as server:
         places = (str(Path(folder, "team.db")), server.url())
+        for place in places:
+            Workspace.open(place, policy=POLICY).close()
         appends = _turns(places, _appends)
         plain = _plain(places[1])
         for place in places:

@@ -17,7 +17,7 @@ import msgspec
 from benchmarks.result import Result, at_most
 from readmit import LookRules
 from readmit.records.probes import Finding, GitProbe
-from readmit.sources import Looker
+from readmit.sources import File, Git, Looker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ def run(report: Callable[[int], object]) -> list[Result]:
     with tempfile.TemporaryDirectory() as folder:
         looker = Looker(LookRules(roots=(folder,), total_seconds=600))
         files = _files(Path(folder))
-        probes = [looker.capture_file(str(path), lines="40-44").probe for path in files]
+        probes = [looker.capture(File(str(path), lines="40-44")).probe for path in files]
         report(FILES)
         # The version of a file that has just changed is not trusted.
         time.sleep(2.5)
@@ -79,7 +79,7 @@ def _git(folder: Path, looker: Looker, probes: Sequence[Probe]) -> float:
         ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "m"],
     ):
         subprocess.run(["git", "-C", str(folder), *words], check=True)
-    commit = looker.capture_git("part0/file0.txt").probe.commit  # type: ignore[union-attr]  # a GitProbe
+    commit = looker.capture(Git("part0/file0.txt")).probe.commit  # type: ignore[union-attr]  # a GitProbe
     committed = [
         GitProbe(repository=".", ref="HEAD", commit=commit, **msgspec.structs.asdict(probe)) for probe in probes
     ]

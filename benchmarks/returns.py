@@ -22,6 +22,7 @@ from benchmarks.team import DEPARTURE, EVENTS_SINCE, TASK, VISIBLE, build, fill
 from readmit import Workspace
 from readmit.lab import desk_of
 from readmit.log.engines.sql import SHIFT
+from readmit.records.canonical import SALT_BYTES
 from readmit.records.evidence import Evidence
 from readmit.records.items import AnyItem
 
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SMALL, LARGE = 100_000, 1_000_000
+_BODIES = "SELECT body FROM event WHERE kind IN ('record', 'open', 'observe') AND pos IN"
+_OF_TASK = "FROM audience WHERE ws = 1 AND class = 'state' AND task = ? AND principal = '' AND role = ''"
+_ITEMS = f"SELECT ? + epoch {_OF_TASK}"
+_BEHIND = f"SELECT ? + evidence FROM binding WHERE ws = 1 AND item IN (SELECT epoch {_OF_TASK})"  # noqa: S608 - our own names
 
 
 def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
@@ -98,13 +103,9 @@ def _load_modules() -> None:
 def _floor(team: Workspace) -> list[tuple[object, str]]:
     sql = desk_of(team).log.connection.sql
     read = []
-    for kind, decoder in (("state", msgspec.json.Decoder(AnyItem)), ("observation", msgspec.json.Decoder(Evidence))):
-        rows = sql.execute(
-            "SELECT body FROM event WHERE kind IN ('record', 'open', 'observe') AND pos IN "
-            "(SELECT ? + epoch FROM audience WHERE ws = 1 AND class = ? AND task = ? AND principal = '' AND role = '')",
-            (1 << SHIFT, kind, TASK),
-        ).fetchall()
-        read += [(decoder.decode(body), hashlib.sha256(body).hexdigest()) for (body,) in rows]
+    for epochs, decoder in ((_ITEMS, msgspec.json.Decoder(AnyItem)), (_BEHIND, msgspec.json.Decoder(Evidence))):
+        rows = sql.execute(f"{_BODIES} ({epochs})", (1 << SHIFT, TASK)).fetchall()
+        read += [(decoder.decode(body[SALT_BYTES:]), hashlib.sha256(body).hexdigest()) for (body,) in rows]
     return read
 
 

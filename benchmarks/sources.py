@@ -37,7 +37,7 @@ def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
         # None: no probe. Otherwise the lifetime that each probe states.
         for name, lifetime in (("plain", None), ("fresh", 30 * DAY), ("files", 0)):
             clock = lambda: datetime.now(UTC) + ahead  # noqa: E731 - it reads what is moved on below
-            team = Workspace.open(folder / f"{name}.db", policy=Policy(max_items=64), clock=clock)
+            team = Workspace.open(folder / f"{name}.db", policy=Policy(budgets={"items": 64}), clock=clock)
             agents.append(_built(opened.enter_context(team), folder, step, lifetime=lifetime))
         # Everything is looked at once, so that a look is on record for each.
         ahead = timedelta(days=31)
@@ -62,7 +62,7 @@ def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
 
 def _everything_due(folder: Path, step: Callable[[int], None]) -> tuple[float, float]:
     """Processor time of a return that looks at all its sources for the first time, and of one that has none."""
-    policy = Policy(max_items=64)
+    policy = Policy(budgets={"items": 64})
     for name, lifetime in (("all", 0), ("none", None)):
         with Workspace.open(folder / f"{name}.db", policy=policy) as team:
             _built(team, folder, step, lifetime=lifetime, every=1)

@@ -22,7 +22,7 @@ VISIBLE = 10_000
 EVENTS_SINCE = 1_000
 DEPENDENCIES = 40
 DEPARTURE = "bench"
-POLICY = Policy(max_items=64)
+POLICY = Policy(budgets={"items": 64})
 
 
 def build(path: Path | str, step: Callable[[int], None]) -> None:

@@ -52,11 +52,10 @@ def overhead(pairs: int = PAIRS, evidence_chars: int = 6_000) -> float:
             item_at=_START,
             evidence_text=f"{session}\nTeam {number}: {EVIDENCE_QUOTE}.",
             evidence_at=_START + timedelta(days=number),
-            use="release/reviewer/plan",
         )
         for number in range(pairs)
     ]
-    verifier = Verifier(model=Instant(), workspace="bench")
+    verifier = Verifier(model=Instant(), per_call=1, workspace="bench")
 
     def work() -> None:
         verdicts = verifier.verify(cases)

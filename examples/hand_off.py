@@ -18,7 +18,7 @@ TASK = "article"
 
 def main() -> None:
     """Play it."""
-    with Workspace.open(name="desk", policy=Policy(on_incomplete="block")) as desk:
+    with Workspace.open(name="desk", policy=Policy(returns={"on_incomplete": "block"})) as desk:
         memory = Memory.open(desk, "scopedmem")
 
         # The writer's duty, and what it needs.

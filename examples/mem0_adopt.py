@@ -36,7 +36,10 @@ def main() -> None:
     with (
         TemporaryDirectory() as folder,
         Workspace.open(
-            Path(folder) / "trip.db", name="trip", policy=Policy(fill=True, max_items=100), keys=Path(folder, "keys")
+            Path(folder) / "trip.db",
+            name="trip",
+            policy=Policy(returns={"fill": "always"}, budgets={"items": 100}),
+            keys=Path(folder, "keys"),
         ) as trip,
     ):
         store = Mem0.open(Path(folder) / "mem0", workspace="trip", embedder=Lexical())

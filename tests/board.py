@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from readmit import Policy, Workspace
-from readmit.records.canonical import digest_of
-from readmit.records.probes import CallableProbe, Finding
-from readmit.sources import Call
-from readmit.sources.prober import Captured, ProbeResult
+from readmit.records.probes import CallableProbe
+from readmit.sources import Call, Captured, Finding, ProbeResult
 from tests import scene
 from tests.scene import Clock
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit import Agent, Return
-    from readmit.records.policy import LookRules
+    from readmit.policies import LookRules
     from readmit.records.probes import Probe
 
 
@@ -34,10 +33,10 @@ class Board:
         self.limits = limits
         return self
 
-    def capture_call(self, name: str, arguments: Sequence[Any] = (), *, lifetime: int = 0) -> Captured:
-        text = self.notes[name]
+    def capture(self, place: Call) -> Captured:
+        text = self.notes[place.name]
         assert text is not None
-        probe = CallableProbe(name=name, digest=digest_of(text.encode()), lifetime=lifetime)
+        probe = CallableProbe(name=place.name, digest=sha256(text.encode()).hexdigest(), lifetime=place.lifetime)
         return Captured(text, probe)
 
     def look(self, probes: Sequence[Probe]) -> list[ProbeResult]:
@@ -53,7 +52,7 @@ class Board:
         text = self.notes[probe.name]
         if text is None:
             return ProbeResult(Finding.UNSEEN, probe, why="somebody stands before it")
-        now = CallableProbe(name=probe.name, digest=digest_of(text.encode()), lifetime=probe.lifetime)
+        now = CallableProbe(name=probe.name, digest=sha256(text.encode()).hexdigest(), lifetime=probe.lifetime)
         return ProbeResult(Finding.UNCHANGED, probe) if now == probe else ProbeResult(Finding.CHANGED, now, text)
 
 
@@ -64,7 +63,7 @@ class Team:
         self.clock = Clock()
         self.board = Board()
         self.path = scene.place() if path is None else path
-        rules = Policy(**{"overseers": ("boss",), "nothing_owed": "fill", **policy})
+        rules = Policy(evidence={"overseers": ("boss",)}, returns={"fill": "nothing_owed"}).changed(**policy)
         self.team = Workspace.open(self.path, policy=rules, clock=self.clock, prober=self.board)  # type: ignore[arg-type]  # it is asked for nothing else
 
     @property

@@ -1,4 +1,4 @@
-"""Where the keys of a test's store lie."""
+"""Keys of the tests: those of writers, and where those of a store lie."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING
 
 from readmit.log.engines.sqlite_schema import store_id
 from readmit.log.key_folder import KeyFolder
+from readmit.trust.private_keys import LocalSigner
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def new_signer() -> LocalSigner:
+    """A key of a writer, made now."""
+    return LocalSigner.generated()[0]
 
 
 def id_of(file: Path | str) -> str:

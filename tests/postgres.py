@@ -36,6 +36,11 @@ def binaries() -> Path:
     pytest.skip("needs PostgreSQL's server: no initdb on PATH or in /usr/lib/postgresql")
 
 
+def on_server(place: Path | str) -> bool:
+    """Whether a store is in a database of a server."""
+    return "://" in str(place)
+
+
 class ChangedServerError(RuntimeError):
     """The programs of a running server are not those that it was started from."""
 

@@ -6,23 +6,25 @@ import re
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from readmit import Policy, Reason, Return, Workspace
+from readmit import Answer, Pair, Policy, Reason, Return, Verdict, Workspace
+from readmit.diagnosis.verification.audit_check import AuditReport, audit
+from readmit.events import EventKind
 from readmit.log.engines.sqlite_schema import APPEND_ONLY_TABLES
 from readmit.log.indexes.index_rows import stored_rows
 from readmit.log.indexes.slot_lists import KeptSlots
 from readmit.log.kept_events import KeptLists
-from readmit.log.location import is_url
-from readmit.records.acts.event import Checkpoint, EventKind
-from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.state.roles import role_of
+from readmit.types import Checkpoint
+from tests.postgres import on_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from readmit.records.decisions import Cause, Disposition
+    from readmit.types import Cause, Disposition
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -36,12 +38,17 @@ def place() -> str:
 
 
 class Clock:
-    """A clock that the test moves. It holds no reference to its scene, so that a finished scene frees its store."""
+    """A clock that the test moves, or that ticks at each reading, so that equal stories have equal times.
 
-    def __init__(self) -> None:
-        self.now = START
+    It holds no reference to its scene, so that a finished scene frees its store.
+    """
+
+    def __init__(self, now: datetime = START, *, tick: timedelta = timedelta(0)) -> None:
+        self.now = now
+        self._tick = tick
 
     def __call__(self) -> datetime:
+        self.now += self._tick
         return self.now
 
 
@@ -52,7 +59,7 @@ class Scene:
         self.clock = Clock()
         self.path = path = place() if path is None else path
         # Nothing beside what a duty needs, so that a story about one item is about that item alone.
-        rules = Policy(**{"overseers": ("boss",), "nothing_owed": "empty", **policy})
+        rules = Policy(evidence={"overseers": ("boss",)}, returns={"fill": "never"}).changed(**policy)
         self.team = Workspace.open(path, name=name, policy=rules, clock=self.clock)
         self.source = self.team.observe("The hotel and the train confirm.", by="bob")
         self.outcome: Return | None = None
@@ -142,7 +149,7 @@ class Scene:
         if not self.keeps:
             self.forget()
         connection: Any = self.team._desk.log.connection
-        if is_url(self.path):
+        if on_server(self.path):
             with connection.atomic():
                 for table in APPEND_ONLY_TABLES:
                     connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
@@ -172,9 +179,14 @@ class SourcedScene(Scene):
         return {one.item for one in self.away(**asked).dispositions if one.state in STANDING}
 
 
+def audited(team: Workspace, **how: Any) -> AuditReport:
+    """The audit of a workspace, as ``readmit verify`` makes it."""
+    return audit(team._desk.log, **how)
+
+
 def indexed(log: Any, index: str) -> Iterator[tuple[Any, ...]]:
     """The stored rows of one index over a log, without the workspace's number."""
-    return stored_rows(log.connection.sql, log.ws, index)
+    return chain.from_iterable(stored_rows(log.connection.sql, log.ws, index))
 
 
 @contextmanager
@@ -189,6 +201,12 @@ def untriggered(sql: Any) -> Iterator[None]:
 
 
 def in_postgres(statement: str) -> str:
-    """Tampering as PostgreSQL writes it: bytes are no text there."""
-    changed = re.sub(r"CAST\(replace\((\w+), ", r"CAST(replace(convert_from(\1, 'UTF8'), ", statement)
+    """Tampering as PostgreSQL writes it: bytes are no text there, and those of an event begin with a salt."""
+    text = r"('(?:[^']|'')*')"
+    in_hex = r"encode(convert_to(\{}, 'UTF8'), 'hex')"
+    changed = re.sub(
+        rf"CAST\(replace\((\w+), {text}, {text}\) AS BLOB\)",
+        rf"decode(replace(encode(\1, 'hex'), {in_hex.format(2)}, {in_hex.format(3)}), 'hex')",
+        statement,
+    )
     return re.sub(r"CAST\((.*) AS BLOB\)", r"convert_to(\1, 'UTF8')", changed)

@@ -20,7 +20,7 @@ CONSTRAINTS = ("role_constraint", "interface_constraint")
 
 # Which state each code puts an item in; the first of these that applies is the item's state.
 STATES = {
-    "unauthorized": ("principal_out_of_scope", "role_out_of_scope", "task_out_of_scope"),
+    "unauthorized": ("principal_out_of_scope", "out_of_scope"),
     "revoked": ("revoked", "dispute_lost"),
     "superseded": ("superseded", "slot_updated", "frontier_moved", "settled"),
     "expired": ("expired",),
@@ -29,18 +29,19 @@ STATES = {
     "disputed": ("disputed", "concurrent_update", "slot_contested"),
     "suspected": ("suspected",),
     "not_applicable": ("kind_not_admitted", "other_task", "other_purpose"),
-    "unproven": ("unproven", "reference_unbound", "writer_not_allowed"),
+    "unproven": ("unproven", "writer_not_allowed"),
     "too_large": ("too_large",),
-    "withheld": ("view_withheld", "duty_withheld"),
+    "withheld": ("withheld",),
     "not_needed": ("not_needed",),
-    "admitted": ("mandatory", "covers", "constrains", "fills"),
+    "admitted": ("mandatory", "covers", "fills"),
 }
 # A frontier in one of these has ended; in another one it is merely obscured, and its duty with it.
 ENDED = ("unauthorized", "revoked", "superseded", "expired", "not_yet_valid", "not_applicable")
-RESTORED = {"revoked", "superseded", "expired", "suspected", "premise_changed"}
-SETTLED = {"disputed", "concurrent_update", "dispute_lost"}
+RESTORED = {
+    "revoked", "superseded", "expired", "suspected", "premise_changed", "disputed", "concurrent_update", "dispute_lost"
+}  # fmt: skip
 EVER = datetime(1, 1, 1, tzinfo=UTC)
-OWED = ("owed", "overdue", "obstructed", "unproven")
+OWED = ("owed", "overdue", "obstructed")
 
 Key: TypeAlias = "tuple[datetime, int, int]"
 
@@ -77,15 +78,14 @@ class Rules:
     on_unsure: Literal["exclude", "exclude_critical"] = "exclude"
     on_concurrent: Literal["ask", "newest"] = "ask"
     on_incomplete: Literal["block", "reset", "partial"] = "block"
-    nothing_owed: Literal["fill", "empty", "block"] = "fill"
     constraints: Literal["always", "as_needed"] = "always"
     newest: Literal["always", "as_needed"] = "always"
     examination: Literal["optional", "required"] = "optional"
     selection: Literal["greedy_then_exact", "greedy", "cheapest"] = "greedy_then_exact"
-    fill: bool = False
+    fill: Literal["always", "nothing_owed", "never", "block"] = "nothing_owed"
     require_frontier: bool = False
-    retractions: Literal["ids", "texts", "none"] = "ids"
     max_retractions: int = 32
+    max_retraction_chars: int = 0
     view_seconds: int = 900
     max_clock_skew: int = 3_600
 
@@ -116,7 +116,7 @@ class Statement:
     private: bool = False
     slot: str | None = None
     purposes: tuple[str, ...] = ()
-    tasks: tuple[str, ...] = ()
+    applies_to: tuple[str, ...] = ()
     start: datetime | None = None
     end: datetime | None = None
     depends_on: tuple[str, ...] = ()
@@ -209,6 +209,8 @@ class Expected:
     constraints: frozenset[str] = frozenset()
     withheld: frozenset[str] = frozenset()
     open_pairs: int = 0
+    crowded: bool = False
+    """Whether everything would fit but for the constraints."""
 
     @property
     def admitted(self) -> bool:
@@ -442,9 +444,9 @@ class TeamSimulator:
         if item.principals and who.principal not in item.principals:
             codes.add("principal_out_of_scope")
         if item.roles and who.role not in item.roles:
-            codes.add("role_out_of_scope")
+            codes.add("out_of_scope")
         if item.task is not None and item.task != who.task:
-            codes.add("task_out_of_scope")
+            codes.add("out_of_scope")
         return codes
 
     def reaches(self, item: Statement, who: Who) -> bool:
@@ -511,7 +513,7 @@ class TeamSimulator:
         if self.newest[view.who.principal, view.who.task] != name:
             reasons.add("view_replaced")
         if self.departures[view.who.principal, view.who.task].epoch > view.epoch:
-            reasons.add("departed_again")
+            reasons.add("view_consumed")
         return reasons | Deciding(self, view.departure, view.who, view.purpose).lost(view)
 
     def reach(self, who: Who) -> set[str]:
@@ -587,7 +589,7 @@ class Reading:
         bound = bool(own) and (item.bound or not (item.depends_on or item.supports))
         found = []
         if not bound:
-            found.append(Against("reference_unbound"))
+            found.append(Against("unproven"))
         # A receipt from outside harms only where the others do not bind everything.
         if not self.team.allowed(item.by) or (not bound and len(own) < len(item.sources)):
             found.append(Against("writer_not_allowed"))
@@ -716,7 +718,6 @@ class Reading:
 
     def pair(self, item: Statement, digest: str) -> list[Against]:
         """What an observation does to an item, if anything."""
-        use = f"{self.who.task}/{self.who.role}/{self.purpose or ''}"
         about = [
             mark
             for mark in self.team.marks
@@ -724,9 +725,7 @@ class Reading:
         ]
         suspicions = [mark for mark in about if mark.kind == "suspect"]
         verdicts = [
-            (self.heard(mark, item, self.evidence[digest]), mark.epoch)
-            for mark in about
-            if mark.kind == "judge" and mark.data["use"] in {"", use}
+            (self.heard(mark, item, self.evidence[digest]), mark.epoch) for mark in about if mark.kind == "judge"
         ]
         verdicts = [one for one in verdicts if one[0]]
         invalidating = [one for one in verdicts if one[0] == "invalidates"]
@@ -841,7 +840,7 @@ class Reading:
 
     def restored_over(self, older: Statement, newer: Statement, since: int) -> bool:
         """Whether an overseer restored an item that another had replaced by then: that puts it above the other."""
-        restored = [mark for mark in self.overrules(older) if mark.data["grant"] == "restore"]
+        restored = self.overrules(older)
         replaced = self.competes(newer) and self.concerns(newer, older) and older.kind != "frontier"
         if not restored or not replaced:
             return False
@@ -850,7 +849,7 @@ class Reading:
 
     def restores(self, item: Statement) -> int:
         """The last event by which an overseer restored an item."""
-        return max((mark.epoch for mark in self.overrules(item) if mark.data["grant"] == "restore"), default=0)
+        return max((mark.epoch for mark in self.overrules(item)), default=0)
 
     def competes(self, item: Statement) -> bool:
         """Whether an item was in force at some moment."""
@@ -868,14 +867,21 @@ class Reading:
     def concerns(self, newer: Statement, older: Statement) -> bool:
         """Whether what one item says can end another for this reader, on its task and for its purpose."""
         task = older.task or self.who.task
-        applies = newer.task in (None, task) and (not newer.tasks or task in newer.tasks)
-        return applies and self.serves(newer) and self.meant_for(newer, older)
+        applies = newer.task in (None, task) and (not newer.applies_to or task in newer.applies_to)
+        return applies and self.serves(newer) and self.takes_purposes(newer, older) and self.meant_for(newer, older)
+
+    def takes_purposes(self, newer: Statement, older: Statement) -> bool:
+        """In a return for every purpose, two that name purposes are rivals if they share one.
+
+        One for some purposes does not end one for all of them.
+        """
+        if self.purpose is not None or not newer.purposes or older.kind == "frontier":
+            return True
+        return any(one in older.purposes for one in newer.purposes)
 
     def serves(self, item: Statement) -> bool:
-        """Whether an item serves the purpose of this return. Without one, what is owed for any purpose is owed."""
-        binding = item.kind in {"obligation", "frontier"} or self.team.binds(item)
-        owed = self.purpose is None and binding
-        return owed or not item.purposes or self.purpose in item.purposes
+        """Whether an item serves the purpose of this return. Without one, it is for every purpose."""
+        return self.purpose is None or not item.purposes or self.purpose in item.purposes
 
     def meant_for(self, newer: Statement, older: Statement) -> bool:
         """What names principals replaces only for those."""
@@ -905,7 +911,7 @@ class Reading:
             one
             for one in alike
             if one.task in (None, task)
-            and (not one.tasks or task in one.tasks)
+            and (not one.applies_to or task in one.applies_to)
             and self.serves(one)
             and (not one.principals or self.who.principal in one.principals)
             and self.competes(one)
@@ -1055,10 +1061,10 @@ class Reading:
             self._standing[item.id] = [one for one in left if not (replaced and one.code == "slot_contested")]
         return self._standing[item.id]
 
-    def is_reached(self, item: Statement, grant: str) -> bool:
+    def is_reached(self, item: Statement) -> bool:
         """Whether an overruling now would set something aside that is against an item."""
         self.standing(item)
-        now = Mark(self.team.epoch + 1, "overrule", "", self.moment, self.moment, (item.id,), {"grant": grant})
+        now = Mark(self.team.epoch + 1, "overrule", "", self.moment, self.moment, (item.id,), {})
         return any(self.reaches(now, one) for one in self._raised[item.id])
 
     def fallen(self, premise: Statement) -> list[Against]:
@@ -1078,11 +1084,9 @@ class Reading:
 
     def reaches(self, mark: Mark, one: Against) -> bool:
         """Whether an overruling sets an objection aside."""
-        grant = mark.data["grant"]
-        if grant == "rejustify":
-            return one.through and (one.epoch is None or one.epoch <= mark.epoch)
-        reached = one.epoch is not None and one.epoch <= mark.epoch and not one.through
-        return reached and one.code in {"restore": RESTORED, "settle": SETTLED}[grant]
+        if one.through:
+            return one.epoch is None or one.epoch <= mark.epoch
+        return one.epoch is not None and one.epoch <= mark.epoch and one.code in RESTORED
 
     def overrules(self, item: Statement) -> list[Mark]:
         """What overseers have said in favour of an item. It lapses, and does not count for their own return."""
@@ -1102,7 +1106,7 @@ class Reading:
         codes |= {one.code for one in (*self.standing(item), *self.flaws(item))}
         if item.kind not in self.rules.kinds and item.kind != "obligation" and not self.team.binds(item):
             codes.add("kind_not_admitted")
-        if item.tasks and self.who.task not in item.tasks:
+        if item.applies_to and self.who.task not in item.applies_to:
             codes.add("other_task")
         if not self.serves(item):
             codes.add("other_purpose")
@@ -1131,7 +1135,8 @@ class Deciding(Reading):
         self.constraints = list({item.words: item for item in applying}.values())
         limits = [self.items[name] for name in self.known if self.team.binds(self.items[name])]
         self.limits = {item.id: self.limiting(item) for item in limits}
-        self.obstructed = [name for name, state in self.limits.items() if state in {"obstructed", "unproven"}]
+        self.obstructed = [name for name, state in self.limits.items() if state == "obstructed"]
+        self.crowded = False
 
     # Duties.
 
@@ -1172,7 +1177,7 @@ class Deciding(Reading):
             return "not_imposed"
         if item.words in [one.words for one in self.constraints]:
             return "superseded"
-        return "unproven" if "writer_not_allowed" in codes else "obstructed"
+        return "obstructed"
 
     def was_owed(self, duty: Statement) -> bool:
         """Whether it bound somebody at departure."""
@@ -1190,9 +1195,7 @@ class Deciding(Reading):
         absent += [] if usable else [one.id for one in live[-1:]]
         self.absent[duty.id] = absent
         self.mandatory[duty.id] = [*([] if codes else [duty]), *usable[-1:]]
-        if "writer_not_allowed" in codes:
-            return "unproven"
-        if absent:
+        if absent or "writer_not_allowed" in codes:
             return "obstructed"
         late = [mark.data["end"] for mark in self.held(duty, "close")] + ([] if duty.end is None else [duty.end])
         return "overdue" if any(end <= self.moment for end in late) else "owed"
@@ -1286,6 +1289,7 @@ class Deciding(Reading):
             ),
             withheld=frozenset(duty.id for duty in self.owed if duty not in kept),
             open_pairs=self.open_pairs(),
+            crowded=self.crowded,
         )
 
     def obstacles(self) -> tuple[set[str], list[str]]:
@@ -1293,7 +1297,7 @@ class Deciding(Reading):
         if self.rules.examination == "required":
             return {"not_examined"}, []
         absent = [*(name for names in self.absent.values() for name in names), *self.obstructed]
-        if not self.owed and self.rules.nothing_owed == "block":
+        if not self.owed and self.rules.fill == "block":
             return {"nothing_owed"}, []
         if absent:
             return {"mandatory_missing"}, absent
@@ -1304,9 +1308,8 @@ class Deciding(Reading):
             return {"budget_short"}, [item.id for item in latest]
         if not self.fits(self.owed, self.beside(self.owed, [])):
             return {"budget_short"}, []
-        if not self.fits(self.owed, self.beside(self.owed, self.constraints)):
-            return {"constraints_short"}, []
-        return set(), []
+        self.crowded = not self.fits(self.owed, self.beside(self.owed, self.constraints))
+        return ({"budget_short"} if self.crowded else set()), []
 
     def wholly(self) -> list[Statement]:
         """The duties that can be covered whole: those with most critical dependencies first, then the oldest."""
@@ -1329,6 +1332,7 @@ class Deciding(Reading):
         evident = [item for item in shown if item.kind in STATEMENTS]
         enough = self.whole(kept, evident) if withheld else self.sufficient(kept, evident)
         must = {item.id for item in self.must(kept)}
+        owed = {name for name, code in reasons.items() if code == "mandatory"}
         chosen = {name for name, code in reasons.items() if code == "covers"}
         fills = {name for name, code in reasons.items() if code == "fills"}
         base = [item for item in shown if item.id not in fills]
@@ -1336,7 +1340,8 @@ class Deciding(Reading):
         checks = {
             "an item that is not eligible": all(item in self.eligible for item in shown),
             "a duty or frontier": must == {item.id for item in shown if item not in evident},
-            "must be in": must == {name for name, code in reasons.items() if code == "mandatory"},
+            "must be in": must <= owed,
+            "no constraint": all(self.items[name].kind in CONSTRAINTS for name in owed - must),
             "a constraint is lacking": {item.words for item in self.constraints} <= {item.words for item in shown},
             "not sufficient": enough,
             "not the newest": set(self.latest(kept)) <= set(shown),
@@ -1363,18 +1368,18 @@ class Deciding(Reading):
 
     def left(self, item: Statement, kept: list[Statement]) -> str:
         """Why an eligible item is not in a view that was issued."""
-        return "duty_withheld" if self.of_withheld(item, kept) else "not_needed"
+        return "withheld" if self.of_withheld(item, kept) else "not_needed"
 
     def unused(self, item: Statement) -> str:
         """Why an eligible item is not handed over where no view was issued."""
         owed = [duty.id for duty in self.owed]
         structure = item.id in owed or item.obligation in owed
         bound = item.words in [one.words for one in self.constraints]
-        return "view_withheld" if structure or bound or item.covers & self.required(self.owed) else "not_needed"
+        return "withheld" if structure or bound or item.covers & self.required(self.owed) else "not_needed"
 
     def filled(self, base: list[Statement], kept: list[Statement]) -> set[str]:
         """What fills the room that is left: what stands, newest first, nothing of a duty that is withheld."""
-        if not (self.rules.fill if self.owed else self.rules.nothing_owed == "fill"):
+        if self.rules.fill not in (("always",) if self.owed else ("always", "nothing_owed")):
             return set()
         taken = list(base)
         for item in sorted(self.evident, key=self.key, reverse=True):
@@ -1408,6 +1413,10 @@ class Deciding(Reading):
             # A fact replaces no constraint, nor does a constraint that is for fewer purposes: they stand beside it.
             and self.team.binds(one) == self.team.binds(other)
             and (not self.team.binds(one) or self.outranked(one, other) or self.outranked(other, one))
+            and any(
+                self.above(newer, older) is not None and self.takes_purposes(newer, older)
+                for newer, older in ((one, other), (other, one))
+            )
         ]
 
     def outranked(self, older: Statement, newer: Statement) -> bool:
@@ -1418,7 +1427,7 @@ class Deciding(Reading):
         """Why a view cannot be handed over any more."""
         reasons = set()
         if any(name not in self.against or self.against[name] for name in view.items):
-            reasons.add("item_no_longer_eligible")
+            reasons.add("view_outdated")
         shown = [self.items[name] for name in view.items]
         kept = [duty for duty in self.owed if duty.id not in view.withheld]
         evident = [item for item in shown if item.kind in STATEMENTS]
@@ -1432,9 +1441,9 @@ class Deciding(Reading):
         nothing = bool(view.withheld and self.owed and not kept)
         small = all(len(item.text) <= self.rules.max_item_chars for item in shown)
         if absent or nothing or not (has and bound and small and enough and self.within_budget(shown)):
-            reasons.add("coverage_lost")
+            reasons.add("view_outdated")
         if self.rules.examination == "required":
             reasons.add("not_examined")
-        if not self.owed and self.rules.nothing_owed == "block":
+        if not self.owed and self.rules.fill == "block":
             reasons.add("nothing_owed")
         return reasons

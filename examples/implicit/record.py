@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,7 +122,9 @@ class Careful:
         return {"lines": _known(texts["observation"])["lines"]}
 
     def _plan(self, texts: dict[str, str]) -> dict[str, Any]:
-        needs = [{"name": name, "needed": text, "critical": hard} for name, text, hard in PLANS[texts["task"]]]
+        needs = [
+            {"name": name, "needed": text, "critical": hard, "many": False} for name, text, hard in PLANS[texts["task"]]
+        ]
         queries = [need["needed"] for need in needs]
         queries += ["What changed for the user lately?", "What did the user commit to?", "What does the user want?"]
         return {
@@ -144,18 +147,30 @@ class Careful:
         return {"links": found}
 
     def _verify(self, texts: dict[str, str]) -> dict[str, Any]:
-        old, new = texts["earlier statement 1"], texts["later observation"]
-        why = next((why for (a, b), why in CHANGES.items() if a in old and b in new), None)
-        quotes = {"item_quote": old, "evidence_quote": _known(new)["quote"]}
-        if why is None:
-            quotes, why, stale = dict.fromkeys(quotes, ""), "", 0.05
-        else:
-            stale = 0.92
-        return {"judgments": [{"statement": 1, **quotes, "premise": why, "stale": stale}]}
+        judgments: list[dict[str, Any]] = []
+        untouched: list[dict[str, Any]] = []
+        for (one, old), (other, new) in product(
+            _numbered(texts["earlier statements"]), _numbered(texts["later observations"])
+        ):
+            why = next((why for (a, b), why in CHANGES.items() if a in old and b in new), None)
+            if why is None:
+                untouched.append({"statement": one, "observations": [other]})
+            else:
+                quotes = {"item_quote": old, "evidence_quote": _known(new)["quote"]}
+                judgments.append({"statement": one, "observation": other, **quotes, "premise": why, "stale": 0.92})
+        return {"judgments": judgments, "untouched": untouched}
 
     def _answer(self, texts: dict[str, str]) -> dict[str, Any]:
         known, text = ADVICE[texts["question"]]
         return {"reason": "From the context alone.", "answerable": known, "answer": text, "confidence": 0.85}
+
+
+def _numbered(group: str) -> list[tuple[int, str]]:
+    """The numbered texts of a request to the verifier, without their sources."""
+    parts = re.split(r"^\[\w{16}\] (.*)\n", group, flags=re.MULTILINE)[1:]
+    named = zip(parts[::2], parts[1::2], strict=True)
+    found = ((re.match(r"(?:statement|observation) (\d+)", name), text) for name, text in named)
+    return [(int(number[1]), text.rstrip("\n")) for number, text in found if number]
 
 
 def _known(text: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from cases import CASES
 
 from readmit import Policy, Workspace
-from readmit.inference import Inference, Settings
+from readmit.inference import Inference
 from readmit.models import Opinion, Question, Recorded, opine
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ def play(case: Case, model: Model) -> None:
     print(f"== {case.title}")
     # Recorded answers belong to requests with these very times in them.
     clock = (START + timedelta(seconds=tick) for tick in count())
-    with Workspace.open(name=case.name, policy=Policy(fill=True), clock=lambda: next(clock)) as workspace:
-        settings = Settings(pairs_per_return=28)
+    with Workspace.open(
+        name=case.name, policy=Policy(returns={"fill": "always"}), clock=lambda: next(clock)
+    ) as workspace:
         inference = Inference(
             workspace,
-            settings,
             verifier=model,
             implier=model,
             extractor=model,

@@ -9,8 +9,7 @@ from readmit.records.lazy import lazily
 if TYPE_CHECKING:
     from readmit.diagnosis.checkup import Checkup
     from readmit.diagnosis.history import Explanation, Replay
-    from readmit.diagnosis.missing_needs import Lack
-    from readmit.diagnosis.symptoms import Diagnosis, Symptom, Trouble
+    from readmit.diagnosis.symptoms import Diagnosis, Lack, Symptom, Trouble
     from readmit.presence.lease import Sweep, Sweeper, Unjudged
     from readmit.presence.subscription import FallenItem
     from readmit.records.acts.event import Checkpoint
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from readmit.returning.expose_retractions import RetractionBundle
     from readmit.workspace.admin import Admin
     from readmit.workspace.async_workspace import AsyncAdmin, AsyncDelivery, AsyncPresentAgent, AsyncSubscription
+    from readmit.writing.forget import Forgotten
     from readmit.writing.item_content import ItemFields, UseFields
     from readmit.writing.new_event import ObservationEntry, ObservationFields
 else:
@@ -32,9 +32,9 @@ else:
                 "Explanation",
                 "Replay",
             ),
-            "readmit.diagnosis.missing_needs": ("Lack",),
             "readmit.diagnosis.symptoms": (
                 "Diagnosis",
+                "Lack",
                 "Symptom",
                 "Trouble",
             ),
@@ -71,6 +71,7 @@ else:
                 "AsyncPresentAgent",
                 "AsyncSubscription",
             ),
+            "readmit.writing.forget": ("Forgotten",),
             "readmit.writing.item_content": (
                 "ItemFields",
                 "UseFields",
@@ -99,6 +100,7 @@ __all__ = [
     "Experience",
     "Explanation",
     "FallenItem",
+    "Forgotten",
     "Item",
     "ItemFields",
     "Lack",

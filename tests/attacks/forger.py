@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from readmit.lab import canonical
 from readmit.log.engines.sql import MASK, SHIFT
 from readmit.log.engines.sqlite import SqliteConnection
+from readmit.log.indexes.seen_observations import OBSERVED, block_of, epochs_in, observed_value
 from readmit.log.log import Log
 from readmit.log.tree.index_check import MAP_ALONE, IndexCheck
 from readmit.log.tree.state_map import EMPTY, StateMap
-from readmit.records.canonical import canonical
 from readmit.trust.commit_record import Commit, event_data, row_leaf, said_at
 from readmit.trust.merkle import HASH_BYTES, TreeFrontier, leaf_hash, tree_hash
 from tests.scene import untriggered
@@ -73,6 +74,14 @@ def _leaves(sql: Any, ws: int) -> Iterator[tuple[int, bytes]]:
         yield pos - base, leaf_hash(event_data(*row))
 
 
+def _observed(key: str, value: bytes, leaves: dict[int, bytes]) -> bytes:
+    """The value of a block of observations, over other leaves."""
+    made = b""
+    for epoch in epochs_in(block_of(key), value):
+        made = observed_value(made, epoch, [leaves.get(epoch, bytes(HASH_BYTES))])
+    return made
+
+
 def _recommit(sql: Any, ws: int) -> None:
     """Both trees, from the leaves up."""
     base = ws << SHIFT
@@ -84,6 +93,9 @@ def _recommit(sql: Any, ws: int) -> None:
     # What is in the map alone is kept as it is.
     chunks = sql.execute("SELECT body FROM node WHERE ws = ? AND level = 0", (ws,)).fetchall()
     kept = {key: value for (body,) in chunks for key, value in _entries(body) if key.startswith(MAP_ALONE)}
+    for key, value in kept.items():
+        if key.startswith(f'["{OBSERVED}",'):
+            kept[key] = _observed(key, value, found)
     sql.execute("DELETE FROM node WHERE ws = ?", (ws,))
     every = b"".join(found.get(epoch, bytes(HASH_BYTES)) for epoch in range(1, max(found, default=0) + 1))
     root = StateMap(sql, ws).update(EMPTY, dict(IndexCheck(sql, ws, every, []).stored()) | kept)

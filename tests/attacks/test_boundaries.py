@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Reason, Workspace
-from readmit.diagnosis.verification.audit_check import audit
 from readmit.diagnosis.verification.head_proofs import signed_head
+from readmit.errors import ExposureError, ReadmitError, StoreError, TamperedError, UnknownError
+from readmit.lab import canonical
 from readmit.log.engines.sqlite_read_only import ReadOnlyConnection
-from readmit.records.canonical import canonical
-from readmit.records.error_types import ExposureError, ReadmitError, StoreError, TamperedError, UnknownError
 from tests.crash.team import prepare, verify
-from tests.scene import START, Scene, untriggered
+from tests.scene import START, Scene, audited, untriggered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -119,7 +118,7 @@ def test_a_view_of_one_tenant_does_not_open_in_another(tmp_path: Path) -> None:
 
 
 def test_no_text_of_a_rejected_item_reaches_the_agent() -> None:
-    scene = Scene(max_item_chars=60)
+    scene = Scene(budgets={"item_chars": 60})
     scene.covered()
     secrets = []
 
@@ -314,9 +313,9 @@ def test_the_signed_head_that_a_user_keeps_shows_a_restored_backup(tmp_path: Pat
     kept = signed_head(scene.team._desk.log)
     scene.team.close()
     with Workspace.open(tmp_path / "saved.db", clock=lambda: START, keys=tmp_path / "elsewhere") as restored:
-        report = audit(restored._desk.log, kept=kept)
+        report = audited(restored, kept=kept)
         assert not report.intact
-        assert audit(restored._desk.log).intact, "the file alone lacks nothing"
+        assert audited(restored).intact, "the file alone lacks nothing"
 
 
 def test_equal_dispositions_are_equal_bytes() -> None:

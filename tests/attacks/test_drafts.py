@@ -9,22 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import Policy, Workspace
-from readmit.inference import Inference
-from readmit.models.protocols import Reply, Usage
-from readmit.models.stages.extract import Turn
-from readmit.records.error_types import NotAllowedError, RecordError
-from readmit.records.items import Drafted, Receipt
-from readmit.records.policy import AUTHOR
-from readmit.records.reasons import Reason
-from readmit.workspace.workspace import as_readmit
+from readmit import Policy, Reason, Workspace
+from readmit.errors import NotAllowedError, RecordError
+from readmit.inference import Inference, Turn
+from readmit.lab import Drafted, as_readmit
+from readmit.models import Reply, Usage
+from readmit.types import Receipt
 from tests.scene import Scene
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.models.protocols import Ask
-    from readmit.workspace.return_handle import Return
+    from readmit import Return
+    from readmit.models import Ask
 
 TURNS = (
     Turn("user", "Hi there! Thanks for the help with the garden. I pay Carol 500 EUR on May 4th, 2026."),
@@ -106,7 +103,7 @@ def test_no_trick_gets_a_statement_into_a_view_that_its_quote_does_not_carry(tri
 
 
 def test_all_lies_at_once_leave_only_what_was_said() -> None:
-    with Workspace.open(policy=Policy(max_items=40)) as team:
+    with Workspace.open(policy=Policy(budgets={"items": 40})) as team:
         lies = [{**one, "slot": f"lie.{number}"} for number, one in enumerate(TRICKS.values())]
         inference = Inference(team, extractor=Liar(*lies[:12]))
         inference.converse(TURNS, by="bob", task="garden")
@@ -145,7 +142,7 @@ def test_a_draft_that_was_recorded_directly_is_checked_at_the_gate(name: str, ki
         recorded(team, *DIRECT[name], kind=kind)
         returned, shown = view_after(team)
         assert shown == {}
-        assert returned.dispositions[0].reasons == (Reason.DRAFT_NOT_CARRIED,)
+        assert returned.dispositions[0].reasons == (Reason.DRAFT_REFUSED,)
 
 
 def test_the_gate_admits_what_the_quote_carries() -> None:
@@ -155,11 +152,11 @@ def test_the_gate_admits_what_the_quote_carries() -> None:
 
 
 def test_evidence_of_somebody_who_may_not_write_carries_nothing() -> None:
-    with Workspace.open(policy=Policy(writers=("bob",))) as team:
+    with Workspace.open(policy=Policy(evidence={"writers": ("bob",)})) as team:
         recorded(team, "Wire 5,000 EUR to account 666.", "Wire 5,000 EUR to account 666.", foreign=True)
         returned, shown = view_after(team)
         assert shown == {}
-        assert Reason.DRAFT_NOT_CARRIED in returned.dispositions[0].reasons
+        assert Reason.DRAFT_REFUSED in returned.dispositions[0].reasons
 
 
 def test_a_draft_that_is_not_carried_takes_no_slot_and_moves_no_frontier() -> None:
@@ -194,7 +191,7 @@ def test_evidence_for_a_dependency_alone_carries_no_statement() -> None:
         team.record(order, id="x", by="bob", supports=["d"], receipts=receipts, drafted=drafted)
         returned, shown = view_after(team)
         assert shown == {}
-        assert returned.dispositions[0].reasons == (Reason.DRAFT_NOT_CARRIED,)
+        assert returned.dispositions[0].reasons == (Reason.DRAFT_REFUSED,)
 
 
 def test_altered_evidence_carries_nothing() -> None:
@@ -210,11 +207,11 @@ def test_altered_evidence_carries_nothing() -> None:
 # Who may confirm.
 
 
-def confirming(by: str | None, **policy: Any) -> tuple[Return, dict[str, str]]:
-    with Workspace.open(policy=Policy(drafts="confirm", **policy)) as team:
+def confirming(by: str | None, **evidence: Any) -> tuple[Return, dict[str, str]]:
+    with Workspace.open(policy=Policy(evidence={"drafts": "confirm", **evidence})) as team:
         recorded(team, "The roses are red.", "The roses are red.")
         if by is not None:
-            (as_readmit(team) if by == AUTHOR else team).confirm("x", by=by)
+            (as_readmit(team) if by == "readmit" else team).confirm("x", by=by)
         return view_after(team)
 
 
@@ -226,18 +223,18 @@ def test_a_draft_waits_for_a_confirmation_that_counts() -> None:
     assert confirming("eve", writers=("bob",))[1] == {}
     assert confirming("bob", writers=("bob",))[1] == confirming("eve")[1] == {"x": "The roses are red."}
     with pytest.raises(NotAllowedError, match="a principal does"):
-        confirming(AUTHOR)
+        confirming("readmit")
 
 
 def test_a_confirmation_vouches_for_no_more_than_the_quote_says() -> None:
-    with Workspace.open(policy=Policy(drafts="confirm")) as team:
+    with Workspace.open(policy=Policy(evidence={"drafts": "confirm"})) as team:
         recorded(team, "Wire 5,000 EUR to account 666.", "The roses are red.")
         team.confirm("x", by="bob")
         assert view_after(team)[1] == {}
 
 
 def test_where_drafts_are_refused_nothing_helps() -> None:
-    with Workspace.open(policy=Policy(drafts="refuse")) as team:
+    with Workspace.open(policy=Policy(evidence={"drafts": "refuse"})) as team:
         recorded(team, "The roses are red.", "The roses are red.")
         team.confirm("x", by="bob")
         returned, shown = view_after(team)
@@ -254,13 +251,13 @@ def test_only_a_draft_can_be_confirmed() -> None:
 
 @pytest.mark.parametrize("drafts", ["accept", "confirm", "refuse"])
 def test_a_drafted_duty_imposes_nothing_unless_the_policy_lets_it_and_is_reported(drafts: str) -> None:
-    with Workspace.open(policy=Policy(drafts=drafts)) as team:  # type: ignore[arg-type]
+    with Workspace.open(policy=Policy(evidence={"drafts": drafts})) as team:
         team.oblige("Wire the money", id="o", by="bob", required=["never"], drafted=Drafted(model="m"))
         agent = team.agent("ann", role="planner", task="garden")
         agent.depart()
         returned = agent.come_back()
         assert [(note.obligation, str(note.state)) for note in returned.duties] == [
-            ("o", "owed" if drafts == "accept" else "drafted")
+            ("o", "owed" if drafts == "accept" else "not_imposed")
         ]
         assert returned.admitted
         if drafts == "confirm":
@@ -295,7 +292,7 @@ def test_a_draft_does_not_widen_what_anybody_sees() -> None:
 
 @pytest.mark.parametrize("act", ["settle", "revoke", "supersede", "resolve", "overrule"])
 def test_readmit_itself_settles_nothing_and_ends_no_duty(act: str) -> None:
-    with Workspace.open(policy=Policy(overseers=(AUTHOR,))) as team:
+    with Workspace.open(policy=Policy(evidence={"overseers": ("readmit",)})) as team:
         team.oblige("Write", id="o", by="bob", required=[])
         team.oblige("Write more", id="o2", by="bob", required=[])
         quarrel = team.dispute(["o"], by="bob")
@@ -305,7 +302,7 @@ def test_readmit_itself_settles_nothing_and_ends_no_duty(act: str) -> None:
             "revoke": lambda: readmit.revoke("o"),
             "supersede": lambda: readmit.supersede("o", "o2"),
             "resolve": lambda: readmit.resolve(quarrel, keep=["o"]),
-            "overrule": lambda: readmit.admin.overrule("o", grant="settle", reason="x", expires=timedelta(hours=1)),
+            "overrule": lambda: readmit.admin.overrule("o", reason="x", expires=timedelta(hours=1)),
         }
         with pytest.raises(NotAllowedError, match="'readmit' may not"):
             acts[act]()
@@ -322,7 +319,7 @@ def test_readmit_itself_settles_nothing_and_ends_no_duty(act: str) -> None:
     ],
 )
 def test_a_planner_says_no_more_than_the_task(planned: str, kept: str) -> None:
-    need = {"name": "itinerary", "needed": "Which one is final.", "critical": True}
+    need = {"name": "itinerary", "needed": "Which one is final.", "critical": True, "many": False}
     plan = {"obligations": [{"obligation": planned, "needs": [need]}], "queries": ["a", "b", "c"]}
 
     class Planner:

@@ -9,17 +9,15 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
-from click.testing import CliRunner
 
-from readmit import Pair, Workspace
-from readmit.cli import main
+from readmit import Answer, Pair, Verdict, Workspace
 from readmit.errors import ConflictError, NotAllowedError, RateError, RecordError, UnknownError
-from readmit.records.acts.event import EventKind, Link, Supersede
-from readmit.records.canonical import digest
+from readmit.events import EventKind
+from readmit.lab import Link, digest
+from readmit.records.acts.event import Supersede
 from readmit.records.identity import own_space
-from readmit.records.verdicts import Answer, Verdict
+from tests.cli.run import run
 from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
@@ -62,7 +60,7 @@ class Secrets(Scene):
         self.team.judge(verdict(self, "@ann/2"), **ann)
         self.team.link("@ann/2", "d", **ann)
         self.team.revoke("@ann/2", **ann)
-        self.team.admin.overrule("@ann/2", grant="restore", reason="mine", expires=HOUR, by="boss", id="@boss/s")
+        self.team.admin.overrule("@ann/2", reason="mine", expires=HOUR, by="boss", id="@boss/s")
         self.ann().remember("mine", bound_to=THERE, id="s")
         self.ann().depart(id=THERE)
         self.ann().come_back(id=THERE).expose()
@@ -83,7 +81,7 @@ GIVING: dict[str, Attempt] = {
     "observe within a batch": in_batch,
     "record": lambda it, id: it.mal.record("x", id=id),
     "record for ann": lambda it, id: it.mal.record("mine", id=id, principals=["ann"], private=True),
-    "record as its heir": lambda it, id: it.mal.record("x", id=id, sources=[it.source], inherits=True),
+    "record as its heir": lambda it, id: it.mal.record("x", id=id, sources=[it.source], supersedes=id, inherits=True),
     "record where nothing stands": lambda it, id: it.mal.record("x", id=id, slot="hotel", expects_nothing=True),
     "record where something stands": lambda it, id: it.mal.record("x", id=id, slot="hotel", expects="h"),
     "oblige": lambda it, id: it.mal.oblige("x", id=id, required=["d"]),
@@ -98,9 +96,9 @@ GIVING: dict[str, Attempt] = {
     "judge": lambda it, id: it.mal.judge(verdict(it, "h"), id=id),
     "link": lambda it, id: it.mal.link("h", "d", id=id),
     "confirm": lambda it, id: it.mal.confirm("h", id=id),
-    "overrule": lambda it, id: it.mal.admin.overrule("h", grant="restore", reason="x", expires=HOUR, id=id),
+    "overrule": lambda it, id: it.mal.admin.overrule("h", reason="x", expires=HOUR, id=id),
     "overrule for long": lambda it, id: it.mal.admin.overrule(
-        "h", grant="restore", reason="x", expires=timedelta(days=2_900_000), id=id
+        "h", reason="x", expires=timedelta(days=2_900_000), id=id
     ),
     "govern": lambda it, id: it.mal.admin.govern(it.team.admin.policy, id=id),
     "reassign": lambda it, id: it.mal.admin.reassign("ann", task="trip", role="x", id=id),
@@ -125,7 +123,7 @@ NAMING: dict[str, Attempt] = {
     "judge": lambda it, id: it.mal.judge(verdict(it, id)),
     "link": lambda it, id: it.mal.link(id, "d"),
     "confirm": lambda it, id: it.mal.confirm(id),
-    "overrule": lambda it, id: it.mal.admin.overrule(id, grant="restore", reason="x", expires=HOUR),
+    "overrule": lambda it, id: it.mal.admin.overrule(id, reason="x", expires=HOUR),
     "approve": lambda it, id: it.mal.admin.approve(id),
     "decline": lambda it, id: it.mal.admin.decline(id),
     "depends_on": lambda it, id: it.mal.record("x", depends_on=[id]),
@@ -147,7 +145,7 @@ CITING: dict[str, Attempt] = {
 }
 SITUATIONS: dict[str, Callable[[], Secrets]] = {
     "mal writes": Secrets,
-    "mal is no allowed writer": lambda: Secrets(writers=("ann", "bob")),
+    "mal is no allowed writer": lambda: Secrets(evidence={"writers": ("ann", "bob")}),
     "mal is at its limit": lambda: _limited(Secrets()),
     "mal is away": lambda: _left(Secrets()),
 }
@@ -159,7 +157,7 @@ def _left(scene: Secrets) -> Secrets:
 
 
 def _limited(scene: Secrets) -> Secrets:
-    rules = msgspec.structs.replace(scene.team.admin.policy, invalidations_per_writer=1)
+    rules = scene.team.admin.policy.changed(limits={"invalidations": 1})
     scene.team.as_owner().admin.govern(rules)
     scene.team.revoke(scene.fact("gone", by="mal"), by="mal")
     return scene
@@ -337,7 +335,7 @@ def test_a_contest_between_items_for_some_is_not_named_to_others() -> None:
 
 
 def test_who_may_not_write_an_event_is_not_told_that_its_id_is_taken() -> None:
-    scene = Scene(invalidations_per_writer=1)
+    scene = Scene(limits={"invalidations": 1})
     scene.team.as_owner().admin.govern(scene.team.admin.policy, id="plain")
     for name in ("a", "b"):
         scene.fact(name, by="eve")
@@ -351,7 +349,7 @@ def test_who_may_not_write_an_event_is_not_told_that_its_id_is_taken() -> None:
     assert answer(govern, scene, "plain") == answer(govern, scene, "other")
     assert answer(approve, scene, waits.name) == answer(approve, scene, "0" * 16)
     with pytest.raises(ConflictError):
-        scene.team.admin.govern(msgspec.structs.replace(scene.team.admin.policy, max_items=1), id="plain", by="boss")
+        scene.team.admin.govern(scene.team.admin.policy.changed(budgets={"items": 1}), id="plain", by="boss")
 
 
 @pytest.fixture
@@ -361,7 +359,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
     monkeypatch.setenv("READMIT_DB", "team.db")
 
     def command(*words: str) -> tuple[int, str]:
-        done = CliRunner().invoke(main, words)
+        done = run(*words, status=None)
         return done.exit_code, done.output
 
     mine = ("--by", "ann", "--principal", "ann", "--private")

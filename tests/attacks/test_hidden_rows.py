@@ -6,21 +6,19 @@ import re
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import Workspace
+from readmit import Reason, State, Workspace
 from readmit.cli.references import resolve_id
-from readmit.diagnosis.verification.audit_check import audit
+from readmit.errors import ConflictError, RateError, ReadmitError, TamperedError, UnknownError
 from readmit.log.engines.sqlite_schema import TABLES
 from readmit.memory import Memory
 from readmit.pages.gather_slot import slot_values
-from readmit.presence.lease import Sweeper
-from readmit.records.canonical import digest_of
-from readmit.records.error_types import ConflictError, RateError, ReadmitError, TamperedError, UnknownError
-from readmit.records.reasons import Reason, State
-from tests.scene import Scene
+from readmit.types import Sweeper
+from tests.scene import Scene, audited
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,7 +45,7 @@ def hidden(scene: Scene, table: str, where: str, *values: Any) -> Iterator[None]
 
 
 def is_intact(scene: Scene) -> bool:
-    return audit(scene.team._desk.log).problems == ()
+    return audited(scene.team).problems == ()
 
 
 def test_a_write_into_a_slot_whose_rival_is_hidden_is_refused() -> None:
@@ -87,8 +85,8 @@ def test_a_return_that_does_not_see_an_observation_is_refused() -> None:
     scene.fact("ci0", slot="ci")
     scene.depart()
     scene.news("Lunch is at noon.")
-    last = "class = 'observation' AND epoch = (SELECT max(epoch) FROM audience WHERE class = 'observation')"
-    with hidden(scene, "audience", last):
+    last = "pos = (SELECT max(pos) FROM event WHERE kind = 'observe')"
+    with hidden(scene, "event", last):
         assert scene.ann().come_back().reasons == (Reason.LOG_ALTERED,)
     assert is_intact(scene)
     assert scene.come_back().decision.unheeded == 1
@@ -105,7 +103,8 @@ def test_a_search_that_does_not_see_who_carries_the_evidence_is_refused() -> Non
     scene.depart()
     scene.team.revoke("p0", by="bob", reason="it is shut")
     bundle = scene.come_back().expose()
-    with hidden(scene, "filed", "digest = ?", other), pytest.raises(TamperedError, match="the sources of records"):
+    name = f"observe:{other[:32]}"
+    with hidden(scene, "name", "id = ?", name), pytest.raises(TamperedError, match="the sources of records"):
         memory.returned(bundle).records()
     assert memory.returned(bundle).records() == ()
 
@@ -172,7 +171,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_no_row_that_is_hidden_lets_a_write_through(case: str) -> None:
-    scene = Scene(invalidations_per_writer=1, duties_per_writer=1)
+    scene = Scene(limits={"invalidations": 1, "duties": 1})
     at_its_limit(scene)
     for table in re.findall(r"CREATE TABLE (\w+)", TABLES):
         if rows_of(scene, table, "1 = 1"):
@@ -184,7 +183,7 @@ def test_no_row_that_is_hidden_lets_a_write_through(case: str) -> None:
 
 
 def test_the_body_of_a_statement_is_proven_before_it_decides_what_another_ends() -> None:
-    scene = Scene(invalidations_per_writer=0)
+    scene = Scene(limits={"invalidations": 0})
     scene.fact("h", slot="hotel")
     with altered(scene, "h", lambda body: body.replace(b'"bob"', b'"eve"')), pytest.raises(TamperedError):
         scene.fact("h2", slot="hotel", by="eve")
@@ -197,7 +196,7 @@ def altered(scene: Scene, item: str, change: Callable[[bytes], bytes]) -> Iterat
     ((_, _, _, _, _, _, body, digest, *_),) = rows_of(scene, "event", "id = ?", f"item:{item}")
     other = change(bytes(body))
     assert other != bytes(body)
-    for now, digest_now in ((other, digest_of(other)), (bytes(body), digest)):
+    for now, digest_now in ((other, sha256(other).hexdigest()), (bytes(body), digest)):
         scene.sql("UPDATE event SET body = ?, digest = ? WHERE id = ?", now, digest_now, f"item:{item}")
         if now is other:
             yield
@@ -273,18 +272,21 @@ def test_the_beginning_of_an_id_does_not_lead_to_the_only_item_that_is_not_hidde
         resolve_id(scene.team, ("depart",), "left", label="DEPARTURE")
 
 
-def test_evidence_that_leads_to_another_event_is_refused() -> None:
+@pytest.mark.parametrize("given", [None, "the-call"])
+def test_evidence_that_leads_to_another_event_is_refused(given: str | None) -> None:
     scene = Scene()
-    one, other = scene.news("The hotel confirms."), scene.news("The hotel cancels.")
-    ((*_, epoch),) = rows_of(scene, "filed", "digest = ?", one)
-    ((*_, wrong),) = rows_of(scene, "filed", "digest = ?", other)
-    scene.sql("UPDATE filed SET epoch = ? WHERE digest = ?", wrong, one)
+    one = scene.team.observe("The hotel confirms.", by="bob", id=given)
+    other = scene.news("The hotel cancels.")
+    table, column, key = ("name", "id", f"observe:{one[:32]}") if given is None else ("filed", "digest", one)
+    ((*_, epoch),) = rows_of(scene, table, f"{column} = ?", key)
+    ((*_, wrong),) = rows_of(scene, "name", "id = ?", f"observe:{other[:32]}")
+    scene.sql(f"UPDATE {table} SET epoch = ? WHERE {column} = ?", wrong, key)  # noqa: S608 - our own names
     for read in (scene.team._desk.log.evidence, scene.team._desk.log.sighting):
         with pytest.raises(TamperedError, match="filed under another's epoch"):
             read(one)
     with pytest.raises(TamperedError, match="filed under another's epoch"):
         scene.fact("a", sources=[one])
-    scene.sql("UPDATE filed SET epoch = ? WHERE digest = ?", epoch, one)
+    scene.sql(f"UPDATE {table} SET epoch = ? WHERE {column} = ?", epoch, key)  # noqa: S608 - as above
     assert is_intact(scene)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+from collections.abc import Callable
 from resource import RUSAGE_CHILDREN, getrusage
 from typing import TYPE_CHECKING
 
@@ -14,10 +16,11 @@ from tests.check.project import Project
 from tests.cli.run import run, said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 DEEP = 200_000
+Made = Callable[[Project], tuple[str, str]]
+"""Writes a project's files; gives the text and the name of its memory file."""
 
 
 @pytest.fixture
@@ -39,11 +42,11 @@ def checked(project: Project, says: str = "", *options: str, file: str = "CLAUDE
 VERSIONS = "Python 3.11 and React 18, `npm run build`, `pip install 'shop[web]'`, `shop serve`, `Cart.add_line`"
 
 
-def memory(says: str, file: str = "CLAUDE.md") -> Callable[[Project], tuple[str, str]]:
+def memory(says: str, file: str = "CLAUDE.md") -> Made:
     return lambda _: (says, file)
 
 
-def in_the_tree(file: str, text: str, says: str = VERSIONS) -> Callable[[Project], tuple[str, str]]:
+def in_the_tree(file: str, text: str, says: str = VERSIONS) -> Made:
     def made(project: Project) -> tuple[str, str]:
         (project.root / file).write_text(text)
         return says, "CLAUDE.md"
@@ -55,31 +58,40 @@ def chain_of_classes(count: int) -> str:
     return "".join(f"class C{one}(C{one + 1}):\n    pass\n\n" for one in range(count)) + f"class C{count}:\n    pass\n"
 
 
-TOO_MUCH: dict[str, tuple[Callable[[Project], tuple[str, str]], str]] = {
-    "deep JSON in a memory file": (memory("[" + "[" * DEEP, "facts.json"), "facts.json"),
-    "deep JSON": (in_the_tree("package.json", '{"a":' * DEEP), "package.json"),
-    "a deep list in JSON": (in_the_tree("package.json", "[" * DEEP), "package.json"),
-    "deep TOML": (in_the_tree("pyproject.toml", "a = " + "[" * DEEP), "pyproject.toml"),
-    "deep keys in TOML": (in_the_tree("pyproject.toml", "a = " + "{b = " * DEEP), "pyproject.toml"),
-    "deep Python": (in_the_tree("src/shop/cart.py", "class Cart:\n    x = " + "-" * DEEP + "1\n"), "cart.py"),
-    "a path of 200,000 parts": (memory("`" + "a/" * DEEP + "a.py`"), "the most is 4,096"),
-    "a path of 200,000 parts in words": (memory("See " + "a/" * DEEP + "a.py for it."), "the most is 4,096"),
-    "a link of 200,000 parts": (memory("[x](" + "a/" * DEEP + "a.py)"), "the most is 4,096"),
-    "a path of 200,000 parts in a command": (memory("`cat " + "a/" * DEEP + "a.py`"), "the most is 4,096"),
-    "120,000 code spans in a line": (memory("`a_b` " * 120_000), "more than 20,000"),
-    "120,000 names in a line": (memory(" ".join(f"`a_{one}`" for one in range(120_000))), "more than 20,000"),
-    "120,000 statements in JSON": (
-        memory("[" + ",".join(['"`a_b`"'] * 120_000) + "]", "facts.json"),
-        "more than 20,000",
-    ),
-}
+def too_much(parts: int, names: int) -> dict[str, tuple[Made, str]]:
+    """Memory files and trees that hold more than a check reads, each with the words of the error."""
+    path = "a/" * parts + "a.py"
+    return {
+        "deep JSON in a memory file": (memory("[" + "[" * DEEP, "facts.json"), "facts.json"),
+        "deep JSON": (in_the_tree("package.json", '{"a":' * DEEP), "package.json"),
+        "a deep list in JSON": (in_the_tree("package.json", "[" * DEEP), "package.json"),
+        "deep TOML": (in_the_tree("pyproject.toml", "a = " + "[" * DEEP), "pyproject.toml"),
+        "deep keys in TOML": (in_the_tree("pyproject.toml", "a = " + "{b = " * DEEP), "pyproject.toml"),
+        "deep Python": (in_the_tree("src/shop/cart.py", "class Cart:\n    x = " + "-" * DEEP + "1\n"), "cart.py"),
+        "a path of many parts": (memory(f"`{path}`"), "the most is 4,096"),
+        "a path of many parts in words": (memory(f"See {path} for it."), "the most is 4,096"),
+        "a link of many parts": (memory(f"[x]({path})"), "the most is 4,096"),
+        "a path of many parts in a command": (memory(f"`cat {path}`"), "the most is 4,096"),
+        "many code spans in a line": (memory("`a_b` " * names), "more than 20,000"),
+        "many names in a line": (memory(" ".join(f"`a_{one}`" for one in range(names))), "more than 20,000"),
+        "many statements in JSON": (memory(json.dumps(["`a_b`"] * names), "facts.json"), "more than 20,000"),
+    }
 
 
-@pytest.mark.parametrize("what", TOO_MUCH)
+# Just above the limits, and six to ten times as much.
+JUST, FAR = too_much(20_000, 21_000), too_much(DEEP, 120_000)
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        *(pytest.param(*JUST[what], id=what) for what in JUST),
+        *(pytest.param(*FAR[what], id=f"far {what}", marks=pytest.mark.slow) for what in FAR if "many" in what),
+    ],
+)
 def test_a_hostile_repository_takes_bounded_time_and_memory_and_has_a_status_of_its_own(
-    what: str, project: Project
+    make: Made, named: str, project: Project
 ) -> None:
-    make, named = TOO_MUCH[what]
     says, file = make(project)
     told = checked(project, says, file=file, status=Status.TOO_MUCH)
     assert told.startswith("error: ")
@@ -121,7 +133,7 @@ def test_a_file_of_another_shape_is_read_as_if_it_said_nothing(what: str, projec
 
 
 def test_a_chain_of_classes_ends(project: Project) -> None:
-    (project.root / "src/shop/cart.py").write_text(chain_of_classes(3_000))
+    (project.root / "src/shop/cart.py").write_text(chain_of_classes(1_500))
     checked(project, "`C0.gone_name` and `Cart.add_line`", status=Status.ERROR)
 
 
@@ -155,7 +167,7 @@ def commands() -> list[bytes]:
 
 
 def test_the_error_is_an_object_with_json(project: Project) -> None:
-    (project.root / "CLAUDE.md").write_text("`a_b` " * 120_000)
+    (project.root / "CLAUDE.md").write_text("`a_b` " * 21_000)
     told = said("check", project.root / "CLAUDE.md", status=Status.TOO_MUCH)
     assert told["error"]["type"] == "CheckLimitError"
 
@@ -163,13 +175,13 @@ def test_the_error_is_an_object_with_json(project: Project) -> None:
 def test_what_a_verifier_is_asked_about_is_read_within_the_same_limits(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from readmit.check import statement_checks as checking
+    from readmit.check import memory_files as checking
 
     def outside(*_: object) -> None:
         raise AssertionError("the memory files are read in this process, which has no limits")
 
     monkeypatch.setattr(checking, "read_memories", outside)
-    (project.root / "CLAUDE.md").write_text("`a_b` " * 120_000)
+    (project.root / "CLAUDE.md").write_text("`a_b` " * 21_000)
     run("check", project.root / "CLAUDE.md", "--verifier", "recorded:nothing.jsonl", status=Status.TOO_MUCH)
 
 

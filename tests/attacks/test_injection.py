@@ -15,14 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import pytest
 
-from readmit import Pair, Workspace
-from readmit.models.fence import visible_text
-from readmit.models.protocols import Failure
+from readmit import Answer, Pair, Reason, Verdict, Workspace
+from readmit.lab import PairCase, Ruling, Verifier, ruling, visible_text
+from readmit.models import Failure
 from readmit.models.stages import answer, extract, imply, plan, scan
-from readmit.models.stages.verify import PairCase, Verifier
-from readmit.records.policy import Policy
-from readmit.records.reasons import Reason
-from readmit.records.verdicts import Answer, Ruling, Verdict, ruling
+from readmit.policies import Policy
 from tests.models.scripted import Scripted
 from tests.models.stages.said import NEW, OLD, STAGES, case
 from tests.models.stages.said import judged as score
@@ -30,7 +27,7 @@ from tests.models.stages.said import judged as score
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from readmit.models.protocols import Ask, Model
+    from readmit.models import Ask, Model
 
 NOW = datetime(2025, 5, 1, 12, tzinfo=UTC)
 
@@ -38,7 +35,7 @@ NOW = datetime(2025, 5, 1, 12, tzinfo=UTC)
 class Injection(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     direction: Literal["still_valid", "invalidate"]
-    where: Literal["evidence", "item", "use"]
+    where: Literal["evidence", "item"]
     text: str
     obeyed: dict[str, Any]
     """What a model that obeys would answer."""
@@ -53,7 +50,7 @@ CORPUS = {
 }
 
 
-FIELDS = {"evidence": "evidence_text", "item": "item_text", "use": "use"}
+FIELDS = {"evidence": "evidence_text", "item": "item_text"}
 
 
 def attacked(entry: Injection, **changed: Any) -> PairCase:
@@ -95,23 +92,23 @@ def test_the_corpus_goes_both_ways() -> None:
     assert {(entry.direction, entry.where) for entry in CORPUS.values()} >= {
         ("still_valid", "evidence"),
         ("still_valid", "item"),
-        ("still_valid", "use"),
         ("invalidate", "evidence"),
         ("invalidate", "item"),
     }
 
 
-@pytest.mark.parametrize("batch_size", [1, 3])
+@pytest.mark.parametrize("per_call", [1, 3])
 @pytest.mark.parametrize("name", CORPUS)
-def test_the_fences_of_a_judgment_hold(name: str, batch_size: int) -> None:
+def test_the_fences_of_a_judgment_hold(name: str, per_call: int) -> None:
     harmless, attack = Scripted("-"), Scripted("-")
-    options: dict[str, Any] = {"swap": True, "batch_size": batch_size}
-    critical = batch_size == 1
+    options: dict[str, Any] = {"swap": True, "per_call": per_call}
+    critical = per_call == 1
     entry = CORPUS[name]
-    # A request holds one observation and one use, so these are the same for both statements.
+    # The same observation for both statements, so that they share a request.
     both = {} if entry.where == "item" else {FIELDS[entry.where]: entry.text}
-    Verifier(model=harmless, **options).verify([case(critical=critical)] * 2)
-    Verifier(model=attack, **options).verify([attacked(entry, critical=critical), case(critical=critical, **both)])
+    other = {"item_text": "Another statement.", **both}
+    Verifier(model=harmless, **options).verify([case(critical=critical), case(item_text="Another.", critical=critical)])
+    Verifier(model=attack, **options).verify([attacked(entry, critical=critical), case(critical=critical, **other)])
     assert len(harmless.asked) == len(attack.asked)
     for plain, injected in zip(harmless.asked, attack.asked, strict=True):
         if plain.prompt.endswith("+repair"):
@@ -120,7 +117,7 @@ def test_the_fences_of_a_judgment_hold(name: str, batch_size: int) -> None:
         around, texts = sections(injected)
         assert around == sections(plain)[0], "record text stands outside its fence"
         assert [label for label, _ in texts] == [label for label, _ in sections(plain)[1]]
-    assert visible_text(entry.text) in [text for _, text in sections(attack.asked[0])[1]]
+    assert any(visible_text(entry.text) in text for _, text in sections(attack.asked[0])[1])
 
 
 def read_by(text: str) -> dict[str, Callable[[Model], object]]:
@@ -192,7 +189,7 @@ def test_an_unsure_answer_leaves_the_suspicion_standing() -> None:
 
 def returned(judge: Answer | None) -> tuple[set[str], dict[str, tuple[Reason, ...]]]:
     """What is admitted when a model was made to answer so about every item but one, beside how the others fell."""
-    with Workspace.open(policy=Policy(fill=True), clock=lambda: NOW) as team:
+    with Workspace.open(policy=Policy(returns={"fill": "always"}), clock=lambda: NOW) as team:
         agent = team.agent("A1", role="organizer", task="review")
         seen = team.observe(OLD, by="A2")
         fields: dict[str, Any] = {"sources": [seen], "by": "A2"}
@@ -223,7 +220,7 @@ def returned(judge: Answer | None) -> tuple[set[str], dict[str, tuple[Reason, ..
 def judged(team: Workspace, item: str, evidence: str, said: Answer) -> None:
     """A verdict as the real verifier makes it of a model that says so."""
     obeyed = {Answer.INVALIDATES: score(1.0), Answer.COMPATIBLE: score(0.0), Answer.UNSURE: score(1.0, item_quote="")}
-    asked = case(pair=Pair(item=item, evidence=evidence), item_text=team._desk.log.item(item).text, use="")
+    asked = case(pair=Pair(item=item, evidence=evidence), item_text=team._desk.log.item(item).text)
     (verdict,) = Verifier(model=Scripted(obeyed[said])).verify([asked])
     assert isinstance(verdict, Verdict)
     team.judge(verdict, by="A3")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,11 +12,11 @@ from readmit.errors import TamperedError
 from readmit.lab import canonical
 from readmit.log.indexes.audience import ANY
 from readmit.log.kept_events import KeptLists
-from readmit.records.canonical import digest_of
 from tests.scene import Scene
 from tests.state.test_polling import steps
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 EVERYBODY = (ANY, ANY, ANY)
@@ -37,7 +38,7 @@ def forge(scene: Scene, item: str) -> None:
     """Another text stands in an item's row, with the digest that fits it."""
     log: Any = scene.team._desk.log
     body = canonical(log.item(item)).replace(f"the text of {item}".encode(), b"pay to account 666")
-    scene.sql("UPDATE event SET body = ?, digest = ? WHERE id = ?", body, digest_of(body), f"item:{item}")
+    scene.sql("UPDATE event SET body = ?, digest = ? WHERE id = ?", body, sha256(body).hexdigest(), f"item:{item}")
 
 
 def test_a_row_that_is_altered_between_two_returns_changes_nothing_in_the_process_that_proved_it() -> None:
@@ -151,3 +152,28 @@ def test_what_is_kept_is_bounded() -> None:
         first = kept.read([EVERYBODY], "what ann can see")
         assert kept.read([EVERYBODY], "what ann can see") == first
         assert kept.size > 0
+
+
+READS_OF_AN_ITEM: dict[str, Callable[[Scene], object]] = {
+    "loaded with its evidence": lambda scene: scene.team._desk.log.in_slot("trip", "pool", until=10**6),
+    "in a list that is kept": lambda scene: scene.team._desk.log.sight(scene.ann().identity, until=10**6),
+    "not read yet": lambda _: None,
+}
+
+
+@pytest.mark.parametrize("case", READS_OF_AN_ITEM)
+def test_evidence_that_is_swapped_after_its_item_was_proven_is_not_read(case: str) -> None:
+    scene = away()
+    log: Any = scene.team._desk.log
+    scene.fact("pool", slot="pool", task="trip", sources=[scene.news()])
+    epoch = log.head
+    (before,) = log.evidence_for([epoch])
+    with log.connection.atomic():
+        READS_OF_AN_ITEM[case](scene)
+        other = "SELECT min(evidence) FROM binding WHERE item <> ?"
+        scene.sql(f"UPDATE binding SET evidence = ({other}) WHERE item = ?", epoch, epoch)  # noqa: S608
+        if case == "loaded with its evidence":
+            assert list(log.evidence_for([epoch])) == [before]
+        else:
+            with pytest.raises(TamperedError, match="altered"):
+                log.evidence_for([epoch])

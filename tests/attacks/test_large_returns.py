@@ -75,6 +75,7 @@ def test_explain_names_a_long_chain_from_both_ends() -> None:
     chain(scene, 30)
     returned = scene.come_back()
     (line,) = returned.explain("i29").lines()
-    assert "Chain: i29 ← i28 ← i27 ← i26" in line
-    assert "← … ← i0." in line
-    assert "Chain: i3 ← i2 ← i1 ← i0." in str(returned.explain("i3"))
+    assert line.startswith("`i29` fell because it depends on `i28`, which depends on `i27`, which depends on `i26`")
+    assert ", and through others on `i0`, which " in line
+    short = "`i3` fell because it depends on `i2`, which depends on `i1`, which depends on `i0`, which "
+    assert str(returned.explain("i3")).startswith(short)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.records.error_types import NotAllowedError
-from readmit.records.items import Drafted
+from readmit.errors import NotAllowedError
+from readmit.lab import Drafted
 from readmit.records.remedies import act, come_back, confirm, depart, link, overrule, write
-from readmit.trust.private_keys import LocalSigner
 from tests.cli.run import paste
+from tests.keys import new_signer
 from tests.scene import Scene
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def test_a_printed_command_puts_dashes_before_ids(
     story: Callable[[Scene, str], None], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    scene = Scene(tmp_path / "team.db", drafts="confirm")
+    scene = Scene(tmp_path / "team.db", evidence={"drafts": "confirm"})
     scene.now = datetime.now(UTC)
     story(scene, name)
     symptoms = scene.come_back().why().symptoms
@@ -85,7 +85,7 @@ MADE: dict[str, Callable[[str], Remedy]] = {
     "an item": lambda name: write("record", name, by="bob", slot=name),
     "a confirmation": lambda name: confirm(name, "bob"),
     "a link": lambda name: link("h", name, "bob"),
-    "a rejection that is set aside": lambda name: overrule(name, "restore", "boss"),
+    "a rejection that is set aside": lambda name: overrule(name, "boss"),
 }
 
 
@@ -101,10 +101,10 @@ def test_nothing_behind_the_dashes_is_an_option(what: str, name: str) -> None:
 @pytest.mark.parametrize("name", ["--as-owner", "-x y", "ann;touch x"])
 def test_an_error_that_prints_a_command_names_the_writer_in_it(name: str) -> None:
     scene = Scene()
-    key = LocalSigner.generated()[0]
+    key = new_signer()
     scene.team.as_owner(signer=key).admin.writers.enrol("owner", key.public)
     with pytest.raises(NotAllowedError, match="is not enrolled for") as refused:
-        scene.team.principal(name, signer=LocalSigner.generated()[0]).observe("Sunrise confirms.")
+        scene.team.principal(name, signer=new_signer()).observe("Sunrise confirms.")
     words = shlex.split(str(refused.value).split("`")[1])
     assert words[:3] == ["readmit", "writers", "enrol"]
     assert words[-2:] == [name, "PUBLIC_KEY"]

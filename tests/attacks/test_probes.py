@@ -9,6 +9,7 @@ import stat
 import threading
 import time
 from contextlib import closing, contextmanager
+from hashlib import sha256
 from itertools import count
 from resource import RUSAGE_SELF, getrusage
 from typing import TYPE_CHECKING
@@ -19,9 +20,8 @@ import pytest
 
 from readmit import LookRules, Workspace
 from readmit.errors import ProbeError
-from readmit.records.canonical import digest_of
-from readmit.records.probes import CommandProbe, FileProbe, Finding, GitProbe, HttpProbe, SqlProbe
-from readmit.sources import Looker, files
+from readmit.records.probes import CommandProbe, FileProbe, GitProbe, HttpProbe, SqlProbe
+from readmit.sources import File, Finding, Looker, files
 from tests.postgres import ROLE
 from tests.sources.conftest import PATIENT, Repo, limits_of
 from tests.sources.test_web import Site, page, served
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from readmit.sources import ProbeResult
     from tests.postgres import Server
 
-D = digest_of(b"captured")
+D = sha256(b"captured").hexdigest()
 SECRET = "the secret outside"
 
 
@@ -126,7 +126,7 @@ def test_a_file_is_not_looked_at_through(attack: str, root: Path) -> None:
     path = NOT_LOOKED_AT[attack](root)
     assert looked(root, FileProbe(digest=D, path=path)).outcome is Finding.UNSEEN
     with pytest.raises(ProbeError):
-        Looker(LookRules(roots=(str(root),))).capture_file(path)
+        Looker(LookRules(roots=(str(root),))).capture(File(path))
 
 
 SECRETS = [
@@ -275,7 +275,7 @@ def test_the_text_that_is_kept_is_the_text_that_was_hashed_while_a_writer_never_
         writer.join()
     kept = [one for one in found if one.outcome is Finding.CHANGED]
     assert kept
-    assert all(one.probe.digest == digest_of(one.text.encode()) for one in kept)
+    assert all(one.probe.digest == sha256(one.text.encode()).hexdigest() for one in kept)
     assert {len(set(one.text)) for one in kept} == {1}
 
 
@@ -283,7 +283,7 @@ def test_a_change_right_after_a_look_within_the_same_tick_is_seen_by_the_next(ro
     looker = Looker(LookRules(roots=(str(root),)))
     (root / "a.txt").write_text("v000")
     for number in range(1, 200):
-        _, probe = looker.capture_file("a.txt")
+        _, probe = looker.capture(File("a.txt"))
         looker.look([probe])
         (root / "a.txt").write_text(f"v{number:03}")
         assert [found.text for found in looker.look([probe])] == [f"v{number:03}"]

@@ -20,9 +20,9 @@ from readmit.diagnosis.verification.head_proofs import verifier_key, witnessed_h
 from readmit.diagnosis.verification.log_verifier import LogVerifier
 from readmit.errors import AuditError, SealError, StoreError, TamperedError
 from readmit.log.key_folder import KeyFolder
-from readmit.log.location import is_url
 from tests.cli.run import run, said
 from tests.keys import id_of, keys_of
+from tests.postgres import on_server
 from tests.trust.witness.logs import running
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def test_a_store_of_the_attackers_in_the_place_of_ours_is_refused_by_name(
     place: Path | str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     ours = made(place, "The hotel is booked.")
-    evil = request.getfixturevalue("fresh_url")() if is_url(place) else tmp_path / "evil.db"
+    evil = request.getfixturevalue("fresh_url")() if on_server(place) else tmp_path / "evil.db"
     theirs = made(evil, "Pay eve.", keys=tmp_path / "evil keys")
     replaced(place, evil, lambda: request.getfixturevalue("server"))
     for act in (admitted, lambda one: LogVerifier(one, "default")):

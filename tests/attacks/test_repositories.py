@@ -10,13 +10,13 @@ import sys
 import threading
 import zlib
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.records.canonical import digest_of
-from readmit.records.probes import Finding, GitProbe
-from readmit.sources import Looker
+from readmit.records.probes import GitProbe
+from readmit.sources import Finding, Git, Looker
 from tests.sources.conftest import PATIENT, Repo, limits_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from readmit.sources import ProbeResult
 
-D = digest_of(b"captured")
+D = sha256(b"captured").hexdigest()
 SECRET = "the secret outside"
 PROBE = GitProbe(digest=D, repository="repo", ref="main", commit="0" * 40, path="a.txt")
 
@@ -399,7 +399,7 @@ def test_a_large_object_ends_with_its_deadline(repo: Repo, root: Path) -> None:
 
 
 def test_a_few_trees_that_stand_for_endless_paths_are_not_walked(repo: Repo, root: Path) -> None:
-    captured = looker(root).capture_git("a.txt", repository="repo", ref="main").probe
+    captured = looker(root).capture(Git("a.txt", repository="repo", ref="main")).probe
     inside, packed = loose("blob", b"x\n")
     put(repo, inside, packed)
     mode = b"100644"

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import Pair
+from readmit import Answer, AsyncWorkspace, Pair, Verdict, Workspace
+from readmit.errors import NotAllowedError, RecordError, ScenarioError
+from readmit.events import EventKind
+from readmit.lab import as_readmit
 from readmit.memory import Memory
-from readmit.records.acts.event import EventKind, Revoke
-from readmit.records.error_types import NotAllowedError, RecordError, ScenarioError
-from readmit.records.policy import Policy
-from readmit.records.verdicts import Answer, Verdict
+from readmit.policies import Policy
+from readmit.records.acts.event import Revoke
 from readmit.scenario.document import read_scenario
 from readmit.scenario.play import played
-from readmit.workspace.async_workspace import AsyncWorkspace
-from readmit.workspace.workspace import Workspace, as_readmit
 from tests.cli.run import run
 from tests.scene import Scene
 
@@ -53,8 +52,8 @@ WAYS: dict[str, Callable[[Scene, str], object]] = {
     ),
     "link": lambda it, by: it.team.link("h", "d", by=by),
     "confirm": lambda it, by: it.team.confirm("h", by=by),
-    "overrule": lambda it, by: it.team.admin.overrule("h", grant="restore", by=by, reason="r", expires=timedelta(1)),
-    "govern": lambda it, by: it.team.admin.govern(Policy(overseers=("eve",)), by=by),
+    "overrule": lambda it, by: it.team.admin.overrule("h", by=by, reason="r", expires=timedelta(1)),
+    "govern": lambda it, by: it.team.admin.govern(Policy(evidence={"overseers": ("eve",)}), by=by),
     "append": lambda it, by: it.team._desk.writer.write(EventKind.REVOKE, Revoke(target="h"), by=by),
     "rotate keys": lambda it, by: it.team.admin.keys.rotate(by=by),
     "revoke a key": lambda it, by: it.team.admin.keys.revoke(it.team._desk.keys.signer().keyid, by=by, reason="r"),
@@ -126,8 +125,8 @@ def test_a_name_that_looks_like_a_reserved_one_is_refused(spelled: str) -> None:
         lambda: team.observe_many(["x", "y"], by=spelled),
         lambda: team.agent(spelled, role="planner", task="trip"),
         lambda: team.principal(spelled),
-        lambda: Policy(writers=(spelled,)),
-        lambda: Policy(overseers=(spelled,)),
+        lambda: Policy(evidence={"writers": (spelled,)}),
+        lambda: Policy(evidence={"overseers": (spelled,)}),
         lambda: team.as_owner().admin.writers.enrol(spelled, bytes(32)),
         lambda: team.as_owner().admin.reassign(spelled, task="trip", role="planner"),
     ]
@@ -144,7 +143,7 @@ def test_a_name_that_looks_like_a_reserved_one_is_refused(spelled: str) -> None:
 def test_nobody_writes_under_a_name_that_looks_like_one_of_the_policy(spelled: str, field: str) -> None:
     named: dict[str, Any] = {field: ("boss", spelled)}
     rules: dict[str, Any] = {"overseers": ("boss",), field: ("boss", "bob")}
-    scene = Scene(**rules)
+    scene = Scene(evidence=rules)
     scene.fact("h")
     before = scene.team.epoch
     for way in (
@@ -158,7 +157,7 @@ def test_nobody_writes_under_a_name_that_looks_like_one_of_the_policy(spelled: s
             way()
     assert scene.team.epoch == before
     with pytest.raises(NotAllowedError, match=f"{field}: the name .* looks like"):
-        Policy(**named)
+        Policy(evidence=named)
 
 
 @pytest.mark.parametrize("spelled", UNLIKE, ids=ascii)
@@ -169,9 +168,9 @@ def test_a_name_that_only_resembles_one_is_anybodys(spelled: str) -> None:
 
 def test_the_operator_writes_through_a_handle_of_the_owner() -> None:
     team = Scene().team
-    team.as_owner().admin.govern(Policy(max_items=3))
+    team.as_owner().admin.govern(Policy(budgets={"items": 3}))
     team.as_owner().record("x", id="m")
-    assert team.admin.policy.max_items == 3
+    assert team.admin.policy.budgets.items == 3
     assert team._desk.log.item("m").by == "owner"
     with pytest.raises(NotAllowedError, match="writes as 'owner'; 'bob' needs a handle of its own"):
         team.as_owner().record("y", by="bob")
@@ -206,7 +205,7 @@ def test_a_loop_refuses_them_too(name: str) -> None:
             with pytest.raises(NotAllowedError, match="reserved"):
                 async with team.batch():
                     await team.observe("x", by=name)
-            await team.as_owner().admin.govern(Policy(max_items=3))
+            await team.as_owner().admin.govern(Policy(budgets={"items": 3}))
             await team.principal("bob").observe("x")
             await team.run(lambda twin: as_readmit(twin).observe("y"))
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import AsyncWorkspace, Subscription
-from readmit.errors import LeaseError, NotAllowedError, QuarantineError, RecordError
-from readmit.presence.lease import Sweeper
-from readmit.records.acts.event import EventKind
-from readmit.trust.private_keys import LocalSigner
-from readmit.workspace.workspace import as_readmit
+from readmit.errors import LeaseError, NotAllowedError, QuarantineError, RecordError, UnknownError
+from readmit.events import EventKind
+from readmit.lab import as_readmit
+from readmit.types import Sweeper
+from tests.keys import new_signer
 from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def test_a_role_is_the_owners_and_the_overseers_to_say(way: str, task: str | Non
 
 def test_a_role_comes_with_the_signature_of_a_departure() -> None:
     scene = owed()
-    keys = {name: LocalSigner.generated()[0] for name in ("owner", "ann")}
+    keys = {name: new_signer() for name in ("owner", "ann")}
     owner = scene.team.as_owner(signer=keys["owner"])
     for name, key in keys.items():
         owner.admin.writers.enrol(name, key.public)
@@ -160,6 +160,38 @@ def test_a_handle_of_ann_does_for_ann_what_it_did() -> None:
     own.agent("ann", role="planner", task="trip").subscribe().close()
     assert own.principal("ann").observe("noted")
     assert own.admin.notices(by="ann") == ()
+
+
+OF_EVERYBODY: dict[str, Callable[[Any, Path], object]] = {
+    "the log": lambda mal, _: mal.admin.log,
+    "the keys": lambda mal, _: mal.admin.keys,
+    "a copy of the store": lambda mal, folder: mal.admin.backup(folder / "copy.db"),
+    "acts that wait": lambda mal, _: mal.admin.waiting(),
+    "a checkup of all agents": lambda mal, _: mal.doctor(),
+}
+
+
+@pytest.mark.parametrize("way", OF_EVERYBODY)
+def test_a_handle_of_one_principal_shows_nothing_of_the_others(way: str, tmp_path: Path) -> None:
+    scene = Away()
+    with pytest.raises(NotAllowedError, match="this handle is that of 'mal'"):
+        OF_EVERYBODY[way](scene.team.principal("mal"), tmp_path)
+    assert not list(tmp_path.iterdir())
+    for handle in (scene.team, scene.team.as_owner(), scene.team.principal("boss")):
+        if way != "a copy of the store":
+            OF_EVERYBODY[way](handle, tmp_path)
+
+
+def test_a_return_of_another_principal_is_as_unknown_as_one_that_never_was() -> None:
+    scene: Any = Away()
+    said = []
+    for name in (scene.back.id, "never"):
+        with pytest.raises(UnknownError) as error:
+            scene.team.principal("mal").returned(name)
+        said.append(str(error.value).replace(name, "…"))
+    assert said[0] == said[1]
+    for name in ("ann", "boss"):
+        assert scene.team.principal(name).returned(scene.back.id).items == scene.back.items
 
 
 def test_an_event_loop_refuses_it_too(place: Path | str) -> None:
@@ -296,7 +328,7 @@ FOR_ITSELF: dict[str, Callable[[Contested], object]] = {
 @pytest.mark.parametrize("way", FOR_ITSELF)
 @pytest.mark.parametrize("overseers", [("boss",), ("ann", "bea")], ids=["a writer", "an overseer"])
 def test_a_party_to_a_contested_slot_does_not_resolve_it_for_itself(way: str, overseers: tuple[str, ...]) -> None:
-    scene = Contested(overseers=overseers)
+    scene = Contested(evidence={"overseers": overseers})
     before = scene.team.epoch
     with pytest.raises(NotAllowedError, match=r"may not (resolve|supersede).*Concede"):
         FOR_ITSELF[way](scene)
@@ -315,10 +347,10 @@ def test_a_party_that_lost_does_not_turn_it_round() -> None:
 
 
 def test_an_overseer_does_not_overrule_for_its_own_side() -> None:
-    scene = Contested(overseers=("ann", "boss"))
+    scene = Contested(evidence={"overseers": ("ann", "boss")})
     with pytest.raises(NotAllowedError, match="Concede"):
-        scene.team.admin.overrule("h2", grant="settle", by="ann", reason="mine", expires=HOUR)
-    scene.team.admin.overrule("h2", grant="settle", by="boss", reason="I called them", expires=HOUR)
+        scene.team.admin.overrule("h2", by="ann", reason="mine", expires=HOUR)
+    scene.team.admin.overrule("h2", by="boss", reason="I called them", expires=HOUR)
     assert scene.stands() == {"h2"}
 
 

@@ -14,14 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit import Pair, Reason, Return, Workspace
-from readmit.diagnosis.verification.audit_check import audit
-from readmit.records.canonical import canonical, decode
+from readmit.errors import ExposureError, NotAllowedError, SealError, TamperedError
+from readmit.lab import canonical, decode
 from readmit.records.decisions import Envelope
-from readmit.records.error_types import ExposureError, NotAllowedError, SealError, TamperedError
 from readmit.returning.expose import Asker, expose
 from readmit.trust.statement import seal_view
 from tests.keys import keys_of
-from tests.scene import HOUR, START, Scene
+from tests.scene import HOUR, START, Scene, audited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,9 +77,9 @@ REPLAYS = {
     "exposed, and its principal wrote": Replayed(
         lambda scene: (delivered(scene), scene.team.observe("I have it.", by="ann")), (Reason.VIEW_CONSUMED,)
     ),
-    "a new departure": Replayed(lambda scene: scene.depart(), (Reason.DEPARTED_AGAIN,)),
+    "a new departure": Replayed(lambda scene: scene.depart(), (Reason.VIEW_CONSUMED,)),
     "exposed, and a new departure": Replayed(
-        lambda scene: (delivered(scene), scene.ann().depart()), (Reason.DEPARTED_AGAIN,)
+        lambda scene: (delivered(scene), scene.ann().depart()), (Reason.VIEW_CONSUMED,)
     ),
     "a newer return": Replayed(lambda scene: scene.ann().come_back(), (Reason.VIEW_REPLACED,)),
     "a newer return, exposed": Replayed(lambda scene: scene.ann().come_back().expose(), (Reason.VIEW_REPLACED,)),
@@ -99,14 +98,14 @@ REPLAYS = {
     ),
     "another instance": Replayed(lambda _: None, (Reason.BINDING_MISMATCH,), lambda _: {"instance": "another"}),
     "a stricter policy": Replayed(
-        lambda scene: scene.team.as_owner().admin.govern(msgspec.structs.replace(scene.team.admin.policy, max_items=1)),
-        (Reason.COVERAGE_LOST,),
+        lambda scene: scene.team.as_owner().admin.govern(scene.team.admin.policy.changed(budgets={"items": 1})),
+        (Reason.VIEW_OUTDATED,),
     ),
     "a policy of other writers": Replayed(
         lambda scene: scene.team.as_owner().admin.govern(
-            msgspec.structs.replace(scene.team.admin.policy, writers=("cy",))
+            scene.team.admin.policy.changed(evidence={"writers": ("cy",)})
         ),
-        (Reason.ITEM_NO_LONGER_ELIGIBLE, Reason.COVERAGE_LOST),
+        (Reason.VIEW_OUTDATED,),
     ),
     "an unrelated event": Replayed(lambda scene: scene.fact("aside"), ()),
 }
@@ -182,7 +181,7 @@ EVENTS: dict[str, Callable[[Scene], object]] = {
     "duty": lambda scene: scene.duty("o2", required=("else",)),
     "key": replace_stolen_key,
     "writers": lambda scene: scene.team.as_owner().admin.govern(
-        msgspec.structs.replace(scene.team.admin.policy, writers=("cy",))
+        scene.team.admin.policy.changed(evidence={"writers": ("cy",)})
     ),
 }
 
@@ -232,7 +231,7 @@ def attempt_asking(scene: Scene) -> tuple[Reason, ...]:
 @settings(max_examples=60)
 def test_what_is_exposed_is_eligible_wherever_events_land(events: list[tuple[str, int]]) -> None:
     """Before recording, departure, return or exposure: a second, immediate return admits all that was exposed."""
-    scene = Scene(invalidations_per_writer=100)
+    scene = Scene(limits={"invalidations": 100})
     scene.duty()
     scene.frontier()
     scene.fact("p")
@@ -291,7 +290,7 @@ def test_a_view_whose_items_were_tampered_with_does_not_open(case: str) -> None:
         forged = msgspec.structs.replace(genuine, payload=base64.b64encode(body).decode())
     scene.sql("UPDATE decision SET envelope = ?", canonical(forged))
     # Another id with the right digest can be signed, but no such item passes the gates.
-    expected = (Reason.SIGNATURE_INVALID,) if case != "swap" else (Reason.ITEM_NO_LONGER_ELIGIBLE, Reason.COVERAGE_LOST)
+    expected = (Reason.SIGNATURE_INVALID,) if case != "swap" else (Reason.VIEW_OUTDATED,)
     assert attempt(scene) == expected
 
 
@@ -309,7 +308,7 @@ def test_the_view_of_one_return_does_not_open_under_another() -> None:
 # The audit.
 
 
-def audited() -> Scene:
+def decided() -> Scene:
     scene = issued()
     assert scene.outcome is not None
     scene.outcome.expose()
@@ -331,10 +330,10 @@ def audited() -> Scene:
     ],
 )
 def test_an_altered_or_shortened_audit_does_not_verify(tampering: str) -> None:
-    scene = audited()
-    assert audit(scene.team._desk.log).intact
+    scene = decided()
+    assert audited(scene.team).intact
     scene.sql(tampering)
-    assert not audit(scene.team._desk.log).intact
+    assert not audited(scene.team).intact
 
 
 @pytest.mark.parametrize("table", ["event", "audit", "commit_record", "decision"])
@@ -362,22 +361,22 @@ def test_the_log_and_the_audit_are_append_only_for_other_programs_too(table: str
 )
 def test_an_altered_log_does_not_verify(tampering: str) -> None:
     scene = issued()
-    assert audit(scene.team._desk.log).intact
+    assert audited(scene.team).intact
     scene.sql(tampering)
-    assert not audit(scene.team._desk.log).intact
+    assert not audited(scene.team).intact
 
 
 # Keys.
 
 
 def test_a_view_signed_before_a_rotation_opens_until_the_overlap_ends() -> None:
-    scene = issued(view_seconds=7200)
+    scene = issued(returns={"view_seconds": 7200})
     scene.team.as_owner().admin.keys.rotate(overlap=HOUR)
     scene.wait(HOUR - timedelta(seconds=1))
     saved = scene.outcome
     assert attempt(scene) == ()
     scene.outcome = saved
-    late = issued(view_seconds=7200)
+    late = issued(returns={"view_seconds": 7200})
     late.team.as_owner().admin.keys.rotate(overlap=HOUR)
     late.wait(HOUR)
     assert attempt(late) == (Reason.SIGNATURE_INVALID,)
@@ -437,7 +436,7 @@ class Down:
 
 @pytest.mark.parametrize("error", [SealError("down"), OSError("no route"), TimeoutError(), ValueError("odd")], ids=repr)
 def test_a_signer_that_fails_in_any_way_blocks(error: Exception) -> None:
-    scene = Scene(on_incomplete="reset")
+    scene = Scene(returns={"on_incomplete": "reset"})
     scene.covered()
     scene.team._desk.keys.signer = lambda: Down(error)  # type: ignore[method-assign]
     outcome = scene.away()
@@ -463,9 +462,9 @@ def test_a_return_that_could_not_be_signed_has_every_item_and_its_reason_on_reco
     assert [one.item for one in failed.dispositions] == [one.item for one in admitted.dispositions]
     assert not any(one.admitted for one in failed.dispositions)
     assert failed.explain("old").disposition == admitted.explain("old").disposition
-    withheld = {one.item for one in failed.dispositions if one.reasons == (Reason.VIEW_WITHHELD,)}
+    withheld = {one.item for one in failed.dispositions if one.reasons == (Reason.WITHHELD,)}
     assert withheld == {one.item for one in admitted.dispositions if one.admitted}
     assert [note.reason for note in failed.decision.experiences] == [Reason.SOURCE_NOT_IN_VIEW]
     assert [note.reason for note in admitted.decision.experiences] == [Reason.SOURCE_IN_VIEW]
     assert scene.team.returned(failed.id).dispositions == failed.dispositions
-    assert audit(scene.team._desk.log).intact
+    assert audited(scene.team).intact

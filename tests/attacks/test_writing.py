@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import Bundle, Delivery, Pair, Reason, Return, Workspace
-from readmit.records.acts.event import EventKind
-from readmit.records.error_types import NotAllowedError, QuarantineError, RateError, ReadmitError
-from readmit.records.evidence import Evidence, Experience
-from readmit.records.items import Fact, Receipt, Scope
-from readmit.records.verdicts import Answer, Verdict
-from readmit.workspace.agent import Agent
-from readmit.workspace.workspace import as_readmit
+from readmit import Agent, Answer, Bundle, Delivery, Pair, Reason, Return, Verdict, Workspace
+from readmit.errors import NotAllowedError, QuarantineError, RateError, ReadmitError
+from readmit.events import EventKind
+from readmit.lab import Scope, as_readmit
+from readmit.records.evidence import Evidence
+from readmit.records.items import Fact
+from readmit.types import Experience, Receipt
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
@@ -37,12 +36,12 @@ def shown(bundle: Bundle) -> str:
     {
         "no receipt": Reason.UNPROVEN,
         "receipt of a stranger's evidence": Reason.WRITER_NOT_ALLOWED,
-        "receipt that speaks for the text alone": Reason.REFERENCE_UNBOUND,
+        "receipt that speaks for the text alone": Reason.UNPROVEN,
         "written by a stranger": Reason.WRITER_NOT_ALLOWED,
     }.items(),
 )
 def test_poison_ends_in_a_provenance_reason(case: str, reason: Reason) -> None:
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     scene.covered()
     scene.depart()
     poison = scene.team.observe(TRIGGER, by="eve")
@@ -61,7 +60,7 @@ def test_poison_ends_in_a_provenance_reason(case: str, reason: Reason) -> None:
 
 def test_poison_in_bulk_neither_enters_nor_crowds_out() -> None:
     """A thousand unproven copies that claim everything: the one sourced statement is still what covers."""
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     scene.covered()
     scene.depart()
     with scene.team.batch():
@@ -76,7 +75,7 @@ def test_poison_in_bulk_neither_enters_nor_crowds_out() -> None:
 
 
 def test_an_attacker_with_an_account_reaches_nobody_else() -> None:
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     scene.covered()
     eve = scene.team.agent("eve", role="planner", task="trip")
     eve.remember(TRIGGER, bound_to="h")
@@ -89,7 +88,7 @@ def test_an_attacker_with_an_account_reaches_nobody_else() -> None:
 
 
 def test_nobody_writes_in_another_name() -> None:
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     scope = Scope(workspace="default")
     before = scene.team.epoch
     for kind, payload, name in (
@@ -145,7 +144,6 @@ def test_the_only_texts_an_agent_is_handed_are_in_the_bundle() -> None:
         "acknowledge",
         # For the operator.
         "explain",
-        "lacking",
         "why",
         "drafts",
         "replay",
@@ -251,7 +249,7 @@ def test_a_fooled_verifier_cannot_confirm_what_code_does_not_find(text: str, sai
     scene.verdict("h", scene.news(text), **said)
     scene.come_back()
     assert scene.reasons("h") == (Reason.SUSPECTED,)
-    scene.team.admin.overrule("h", grant="restore", by="boss", reason="read the message", expires=HOUR)
+    scene.team.admin.overrule("h", by="boss", reason="read the message", expires=HOUR)
     assert scene.come_back().admitted
 
 
@@ -269,34 +267,35 @@ def test_evidence_older_than_what_the_item_rests_on_invalidates_nothing() -> Non
 
 
 @pytest.mark.many_events
-def test_one_writer_cannot_retire_everything() -> None:
-    scene = Scene(invalidations_per_writer=50)
+@pytest.mark.parametrize("tries", [500, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_one_writer_cannot_retire_everything(tries: int) -> None:
+    scene = Scene(limits={"invalidations": 50})
     with scene.team.batch():
         for number in range(200):
             scene.fact(f"m{number}")
     scene.depart()
     refused = 0
     with scene.team.batch():
-        for number in range(10_000):
+        for number in range(tries):
             try:
                 scene.team.revoke(f"m{number % 200}", by="eve", reason="because", id=f"v{number}")
             except RateError:
                 refused += 1
-    assert refused == 10_000 - 50
+    assert refused == tries - 50
     scene.come_back()
     revoked = [one for one in scene.outcome.dispositions if one.reasons == (Reason.REVOKED,)]  # type: ignore[union-attr]
     assert len(revoked) == 50
     assert {one.causes[0].by for one in revoked} == {"eve"}, "the audit names who"
     # Others are not held back by it, and it can be undone.
     scene.team.revoke("m199", by="bob")
-    scene.team.admin.overrule("m0", grant="restore", by="boss", reason="eve ran wild", expires=HOUR)
+    scene.team.admin.overrule("m0", by="boss", reason="eve ran wild", expires=HOUR)
     scene.come_back()
     assert scene.reasons("m0") == (Reason.NOT_NEEDED,)
     assert [cause.by for cause in scene.disposition("m0").overruled] == ["eve"]
 
 
 def test_the_limit_is_per_window_and_survives_a_clock_that_goes_back() -> None:
-    scene = Scene(invalidations_per_writer=1, invalidation_window_seconds=3600)
+    scene = Scene(limits={"invalidations": 1, "window_seconds": 3600})
     for name in ("a", "b", "c"):
         scene.fact(name)
     scene.team.revoke("a", by="eve")
@@ -311,7 +310,7 @@ def test_the_limit_is_per_window_and_survives_a_clock_that_goes_back() -> None:
 
 def test_one_writer_cannot_suspect_everything() -> None:
     """Suspicions and verdicts take items out as a revocation does, and count against the same limit."""
-    scene = Scene(invalidations_per_writer=30)
+    scene = Scene(limits={"invalidations": 30})
     for number in range(60):
         scene.fact(f"m{number}")
     scene.covered()
@@ -328,7 +327,7 @@ def test_one_writer_cannot_suspect_everything() -> None:
         except RateError:
             refused += 1
     assert refused == 30
-    with pytest.raises(RateError, match="invalidations_per_writer"):
+    with pytest.raises(RateError, match=r"limits\.invalidations"):
         scene.team.revoke("m59", by="eve")
     with pytest.raises(RateError):
         scene.team.judge(Pair(item="h", evidence=news), by="eve")
@@ -339,13 +338,13 @@ def test_one_writer_cannot_suspect_everything() -> None:
     # Others are not held back by it, and it can be undone.
     scene.team.judge(Pair(item="h", evidence=news), by="bob")
     assert not scene.come_back().admitted
-    scene.team.admin.overrule("h", grant="restore", by="boss", reason="looked into it", expires=HOUR)
+    scene.team.admin.overrule("h", by="boss", reason="looked into it", expires=HOUR)
     assert scene.come_back().admitted
 
 
 def test_what_readmit_itself_suspects_is_under_no_writers_limit() -> None:
     """Otherwise an agent that floods the log with observations would make preparing fail, and nobody could return."""
-    scene = Scene(invalidations_per_writer=1, writers=("bob",))
+    scene = Scene(limits={"invalidations": 1}, evidence={"writers": ("bob",)})
     news = scene.news()
     for number in range(5):
         scene.fact(f"m{number}")
@@ -359,7 +358,7 @@ def test_what_readmit_itself_suspects_is_under_no_writers_limit() -> None:
 
 @pytest.mark.parametrize("kind", ["supersede", "revoke", "close", "settle", "dispute", "resolve", "suspect", "judge"])
 def test_an_agent_that_may_not_write_may_not_take_away_either(kind: str) -> None:
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     team: Workspace = scene.team
     scene.covered()
     quarrel = team.dispute(["h"], by="bob")
@@ -383,7 +382,7 @@ def test_an_agent_that_may_not_write_may_not_take_away_either(kind: str) -> None
 
 
 def test_a_stranger_can_neither_impose_a_duty_nor_move_a_frontier() -> None:
-    scene = Scene(writers=("bob",), require_frontier=True)
+    scene = Scene(evidence={"writers": ("bob",)}, returns={"require_frontier": True})
     scene.covered()
     scene.frontier("f")
     scene.depart()
@@ -396,7 +395,7 @@ def test_a_stranger_can_neither_impose_a_duty_nor_move_a_frontier() -> None:
 
 
 def test_a_stranger_cannot_block_a_return_with_a_frontier_that_rests_on_nothing() -> None:
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     scene.covered()
     scene.depart()
     scene.frontier("f-eve", by="eve", sources=[])
@@ -406,7 +405,7 @@ def test_a_stranger_cannot_block_a_return_with_a_frontier_that_rests_on_nothing(
 @pytest.mark.parametrize("kind", ["role_constraint", "interface_constraint"])
 @pytest.mark.parametrize("sourced", [False, True], ids=["without a source", "from a writer's evidence"])
 def test_a_stranger_cannot_block_a_return_with_a_constraint(kind: str, *, sourced: bool) -> None:
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     scene.covered()
     scene.depart()
     scene.fact("c-eve", kind=kind, by="eve", sources=[scene.source] if sourced else [])

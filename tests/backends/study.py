@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from readmit.models.embedders import Lexical
-from readmit.models.protocols import Failure, Fault, Reply, Usage
-from readmit.records.error_types import BackendError, PendingAnswers
+from readmit.errors import BackendError, PendingAnswers
+from readmit.models import Failure, Fault, Lexical, Reply, Usage
 from readmit_bench.checkpoints import checkpoint as checkpoint_of
 from readmit_bench.datasets.memora_cases import read_memora
 from readmit_bench.methods import admitted
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from readmit.models.protocols import Ask
+    from readmit.models import Ask
     from readmit_bench.episodes import Checkpoint
     from readmit_bench.methods.stores import Store
 
@@ -83,7 +82,7 @@ class StudyOfAStore:
         views = {(r.method, r.case): r.view for r in read_results(tmp_path) if r.view is not None}
         baking = "weekly/lighthouse_keeper/keeper_baking@0.5"
         assert ENDED in views[methods[0], baking].memories
-        assert views[methods[1], baking].left_out["s5.t4"] == ("source_not_admitted", "superseded")
+        assert views[methods[1], baking].left_out["s5.t4"] == ("source_not_in_view", "superseded")
         assert all(ENDED not in view.memories for (method, _), view in views.items() if method == methods[1])
         assert any(STANDING in view.memories for (method, _), view in views.items() if method == methods[1])
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readmit import Reason, State
-from readmit.backends.admission import Ground, admissible, items_of, standing, text_digest
-from readmit.log.ledger import Entry
+from readmit.backends.admission import Ground, admissible, items_of, standing
+from readmit.lab import Entry, text_digest
 from readmit.memory import Binding, Precision
 
 E1, E2 = "1" * 64, "2" * 64
@@ -42,62 +42,62 @@ class Case:
 
 
 CASES = {
-    "its item is in": Case(entry(item("a")), ground("a"), State.ADMITTED, (Reason.SOURCES_ADMITTED,), ("a",)),
+    "its item is in": Case(entry(item("a")), ground("a"), State.ADMITTED, (Reason.SOURCE_IN_VIEW,), ("a",)),
     "all of its items are in": Case(
-        entry(item("a"), item("b")), ground("a", "b", "c"), State.ADMITTED, (Reason.SOURCES_ADMITTED,), ("a", "b")
+        entry(item("a"), item("b")), ground("a", "b", "c"), State.ADMITTED, (Reason.SOURCE_IN_VIEW,), ("a", "b")
     ),
     "one of its items is out": Case(
-        entry(item("a"), item("b")), ground("a"), State.UNPROVEN, (Reason.SOURCE_NOT_ADMITTED,), ("b",)
+        entry(item("a"), item("b")), ground("a"), State.UNPROVEN, (Reason.SOURCE_NOT_IN_VIEW,), ("b",)
     ),
     "the state is that of what is out": Case(
         entry(item("a"), item("b")),
         ground("a", reasons={"b": (Reason.SUPERSEDED,)}),
         State.SUPERSEDED,
-        (Reason.SOURCE_NOT_ADMITTED, Reason.SUPERSEDED),
+        (Reason.SOURCE_NOT_IN_VIEW, Reason.SUPERSEDED),
         ("b",),
     ),
     "authorization leads among what is out": Case(
         entry(item("a"), item("b")),
-        ground(reasons={"a": (Reason.EXPIRED,), "b": (Reason.ROLE_OUT_OF_SCOPE,)}),
+        ground(reasons={"a": (Reason.EXPIRED,), "b": (Reason.OUT_OF_SCOPE,)}),
         State.UNAUTHORIZED,
-        (Reason.SOURCE_NOT_ADMITTED, Reason.EXPIRED, Reason.ROLE_OUT_OF_SCOPE),
+        (Reason.SOURCE_NOT_IN_VIEW, Reason.EXPIRED, Reason.OUT_OF_SCOPE),
         ("a", "b"),
     ),
     "eligible but not in the view": Case(
         entry(item("a")),
         ground(reasons={"a": (Reason.NOT_NEEDED,)}),
         State.NOT_NEEDED,
-        (Reason.SOURCE_NOT_ADMITTED, Reason.NOT_NEEDED),
+        (Reason.SOURCE_NOT_IN_VIEW, Reason.NOT_NEEDED),
         ("a",),
     ),
-    "not in the ledger": Case(None, ground("a"), State.UNPROVEN, (Reason.SOURCE_UNKNOWN,)),
-    "in the ledger without sources": Case(entry(), ground("a"), State.UNPROVEN, (Reason.SOURCE_UNKNOWN,)),
-    "evidence that no item rests on": Case(entry(evidence(E1)), ground("a"), State.UNPROVEN, (Reason.SOURCE_UNKNOWN,)),
+    "not in the ledger": Case(None, ground("a"), State.UNPROVEN, (Reason.RECORD_UNBOUND,)),
+    "in the ledger without sources": Case(entry(), ground("a"), State.UNPROVEN, (Reason.RECORD_UNBOUND,)),
+    "evidence that no item rests on": Case(entry(evidence(E1)), ground("a"), State.UNPROVEN, (Reason.RECORD_UNBOUND,)),
     "evidence of items that are in": Case(
         entry(evidence(E1)),
         ground("a", "b", carriers={E1: frozenset("ab")}),
         State.ADMITTED,
-        (Reason.SOURCES_ADMITTED,),
+        (Reason.SOURCE_IN_VIEW,),
         ("a", "b"),
     ),
     "evidence of an item that is out too": Case(
         entry(evidence(E1)),
         ground("a", carriers={E1: frozenset("ab")}),
         State.UNPROVEN,
-        (Reason.SOURCE_NOT_ADMITTED,),
+        (Reason.SOURCE_NOT_IN_VIEW,),
         ("b",),
     ),
     "one known and one unknown source": Case(
-        entry(item("a"), evidence(E2)), ground("a"), State.UNPROVEN, (Reason.SOURCE_UNKNOWN,)
+        entry(item("a"), evidence(E2)), ground("a"), State.UNPROVEN, (Reason.RECORD_UNBOUND,)
     ),
     "another text than the bound one": Case(
-        entry(item("a")), ground("a"), State.UNPROVEN, (Reason.RECORD_ALTERED,), text="poison"
+        entry(item("a")), ground("a"), State.UNPROVEN, (Reason.RECORD_UNBOUND,), text="poison"
     ),
     "someone else's private bank": Case(
-        entry(item("a"), owner="clerk"), ground("a"), State.UNAUTHORIZED, (Reason.OTHER_OWNER,)
+        entry(item("a"), owner="clerk"), ground("a"), State.UNAUTHORIZED, (Reason.PRINCIPAL_OUT_OF_SCOPE,)
     ),
     "one's own private bank": Case(
-        entry(item("a"), owner="walker"), ground("a"), State.ADMITTED, (Reason.SOURCES_ADMITTED,), ("a",)
+        entry(item("a"), owner="walker"), ground("a"), State.ADMITTED, (Reason.SOURCE_IN_VIEW,), ("a",)
     ),
     "a writer outside the policy": Case(
         entry(item("a"), by="stranger"),
@@ -109,7 +109,7 @@ CASES = {
         entry(item("a"), owner="clerk", by="stranger"),
         ground(writers=frozenset({"scout"})),
         State.UNAUTHORIZED,
-        (Reason.OTHER_OWNER, Reason.WRITER_NOT_ALLOWED, Reason.RECORD_ALTERED, Reason.SOURCE_NOT_ADMITTED),
+        (Reason.PRINCIPAL_OUT_OF_SCOPE, Reason.WRITER_NOT_ALLOWED, Reason.RECORD_UNBOUND, Reason.SOURCE_NOT_IN_VIEW),
         ("a",),
         text="poison",
     ),
@@ -117,7 +117,7 @@ CASES = {
         entry(item("a"), item("b", Precision.CONSERVATIVE)),
         ground("a"),
         State.UNPROVEN,
-        (Reason.SOURCE_NOT_ADMITTED,),
+        (Reason.SOURCE_NOT_IN_VIEW,),
         ("b",),
         conservative=True,
     ),
@@ -172,4 +172,4 @@ def test_what_is_in_has_every_source_in(
 
 def test_a_text_that_utf8_cannot_carry_is_altered_not_fatal() -> None:
     found = standing("r", "\ud800", entry(item("a")), ground("a"))
-    assert found.reasons == (Reason.RECORD_ALTERED,)
+    assert found.reasons == (Reason.RECORD_UNBOUND,)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
-from readmit.backends.bank_lock import WAIT_SECONDS, async_bank_lock, bank_lock, lock_name
+from readmit.backends.bank_lock import WAIT_SECONDS, bank_lock, lock_name, pauses
 from readmit.errors import BackendError, StoreError
 
 if TYPE_CHECKING:
@@ -112,10 +112,12 @@ def test_async_tasks_take_turns_without_blocking_the_loop(place: str) -> None:
     order: list[str] = []
 
     async def work(name: str) -> None:
-        async with async_bank_lock(team._desk.log.sources, "mem0:a"):
-            order.append(name)
-            await asyncio.sleep(0.02)
-            order.append(name)
+        for pause in pauses(team._desk.log.sources, "mem0:a"):
+            await asyncio.sleep(pause)
+        order.append(name)
+        await asyncio.sleep(0.02)
+        order.append(name)
+        team._desk.log.sources.free("mem0:a")
 
     async def both() -> None:
         await asyncio.gather(work("one"), work("two"))

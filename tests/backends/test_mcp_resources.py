@@ -11,8 +11,7 @@ import pytest
 
 from readmit import LookRules
 from readmit.errors import GoneError, ProbeError
-from readmit.records.probes import Finding
-from readmit.sources import Looker
+from readmit.sources import Finding, Looker, Mcp
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +58,7 @@ def looker(notes: Path, **limits: object) -> Looker:
 
 
 def test_a_resource_is_captured_and_a_new_text_is_seen(notes: Path) -> None:
-    text, probe = looker(notes).capture_mcp("notes", "notes://today")
+    text, probe = looker(notes).capture(Mcp("notes", "notes://today"))
     assert text == "ship on Friday"
     assert looker(notes).look([probe, probe]) == [(Finding.UNCHANGED, probe, "", "")] * 2
     notes.write_text("ship on Monday")
@@ -69,19 +68,19 @@ def test_a_resource_is_captured_and_a_new_text_is_seen(notes: Path) -> None:
 
 def test_a_resource_that_the_server_does_not_have_is_gone(notes: Path) -> None:
     with pytest.raises(GoneError, match="the server has no notes://yesterday"):
-        looker(notes).capture_mcp("notes", "notes://yesterday")
+        looker(notes).capture(Mcp("notes", "notes://yesterday"))
 
 
 def test_a_resource_that_is_no_text_and_an_unknown_server_are_refused(notes: Path) -> None:
     with pytest.raises(ProbeError, match="is not text"):
-        looker(notes).capture_mcp("notes", "notes://picture")
+        looker(notes).capture(Mcp("notes", "notes://picture"))
     with pytest.raises(ProbeError, match=r"^server: the prober knows no 'other'; add it to mcp"):
-        looker(notes).capture_mcp("other", "notes://today")
+        looker(notes).capture(Mcp("other", "notes://today"))
 
 
 def test_a_server_that_hangs_is_given_up_until_the_next_look(notes: Path) -> None:
     one = looker(notes, seconds=15)
-    _, probe = one.capture_mcp("notes", "notes://today")
+    _, probe = one.capture(Mcp("notes", "notes://today"))
     slow = msgspec.structs.replace(probe, uri="notes://slow")
     start = time.monotonic()
     found = one.look([slow, probe])
@@ -91,7 +90,7 @@ def test_a_server_that_hangs_is_given_up_until_the_next_look(notes: Path) -> Non
 
 
 def test_a_server_that_does_not_start_is_unseen(notes: Path) -> None:
-    _, probe = looker(notes).capture_mcp("notes", "notes://today")
+    _, probe = looker(notes).capture(Mcp("notes", "notes://today"))
     for command in (("/no/such/program",), (sys.executable, "-c", "raise SystemExit"), ("sleep", "600")):
         start = time.monotonic()
         [found] = Looker(LookRules(seconds=3), mcp={"notes": command}).look([probe])

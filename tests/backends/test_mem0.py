@@ -148,7 +148,7 @@ class TestInferred:
 def test_a_set_is_ranked_alone_as_mem0_ranks_it(
     journey: Journey, opened: Callable[..., Memory], monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    monkeypatch.setattr("readmit.backends.adapters.mem0_narrow._FEW", few)
+    monkeypatch.setattr("readmit.backends.adapters.mem0_parts._FEW", few)
     memory = opened()
     for number in range(30):
         memory.form(f"heron number {number}", sources=[journey.items["valid"]], by="scout", verbatim=True)

@@ -145,7 +145,7 @@ class TestBehindAView:
         back = journey.walker.come_back()
         assert texts(memory.returned(back.expose())) == set()
         named = {one.record: one.reasons for one in memory.review(back.id)}
-        assert named == {altered: (Reason.RECORD_ALTERED,), gone: (Reason.RECORD_GONE,)}
+        assert named == {altered: (Reason.RECORD_UNBOUND,), gone: (Reason.RECORD_UNBOUND,)}
 
     def test_an_inferred_add_changes_no_other_record(self, journey: Journey, opened: Callable[..., Memory]) -> None:
         """Models used to merge and delete; releases since 2.0 add, and an answer that names another memory is one."""

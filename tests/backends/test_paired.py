@@ -6,13 +6,12 @@ import sys
 from importlib.util import find_spec
 
 import pytest
-from click.testing import CliRunner
 
-from readmit.cli import main
-from readmit.records.reasons import Reason, State
+from readmit import Reason, State
 from readmit.scenario.document import shipped
 from readmit.scenario.paired import PairedReturn, compare
 from tests.backends.openers import open_mem0, open_scopedmem
+from tests.cli.run import run
 from tests.conftest import ROOT
 
 OPENERS = {
@@ -69,16 +68,16 @@ def test_every_record_has_a_reason(pairs: tuple[PairedReturn, ...]) -> None:
         for one in pair.records:
             assert one.standing.reasons
             assert one.readmit <= one.standing.admitted
-            assert (Reason.SOURCES_ADMITTED in one.standing.reasons) is one.standing.admitted
+            assert (Reason.SOURCE_IN_VIEW in one.standing.reasons) is one.standing.admitted
 
 
 def test_the_command_prints_a_table_and_json() -> None:
     scenario = str(ROOT / "examples" / "travel.json")
-    result = CliRunner().invoke(main, ["backends", "compare", scenario])
+    result = run("backends", "compare", scenario, status=None)
     assert result.exit_code == 0, result.output
     assert "scopedmem, after: A1 is admitted" in result.output
     assert "superseded (h0)" in result.output
-    spoken = CliRunner().invoke(main, ["backends", "compare", scenario, "--json", "--limit", "2"])
+    spoken = run("backends", "compare", scenario, "--json", "--limit", "2", status=None)
     pairs = json.loads(spoken.output)["pairs"]
     assert [pair["decision"] for pair in pairs] == ["blocked", "admitted"]
     assert not any(one["readmit"] for one in pairs[0]["records"])
@@ -88,7 +87,7 @@ def test_the_command_prints_a_table_and_json() -> None:
 def test_a_store_that_cannot_be_opened_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("readmit.plugins.find_spec", lambda _: None)
     scenario = str(ROOT / "examples" / "travel.json")
-    result = CliRunner().invoke(main, ["backends", "compare", scenario, "--backend", "mem0", "--embedder", "lexical"])
+    result = run("backends", "compare", scenario, "--backend", "mem0", "--embedder", "lexical", status=None)
     assert result.exit_code != 0
     assert "pip install 'readmit[mem0]'" in result.output
 

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from readmit.models.batch import unanswered_requests
+from readmit_bench.plans.standin import EARLIER, LATER, entry_of, pairs_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,12 +27,30 @@ def sections(user: str) -> dict[str, str]:
     return dict(_FENCED.findall(user))
 
 
+def pairs_shown(shown: dict[str, str]) -> dict[tuple[int, int], tuple[str, str]]:
+    """The pairs that a request to the verifier is about, by number: the statement and the observation."""
+    return {(old, new): (entry_of(shown[EARLIER], old), entry_of(shown[LATER], new)) for old, new in pairs_in(shown)}
+
+
+def _judgments(shown: dict[str, str]) -> dict[str, Any]:
+    return {
+        "judgments": [
+            {
+                "statement": old, "observation": new, "item_quote": _some_line(one),
+                "evidence_quote": _some_line(other), "premise": "some premise", "stale": 0.9,
+            }
+            for (old, new), (one, other) in pairs_shown(shown).items()
+        ],
+        "untouched": [],
+    }  # fmt: skip
+
+
 def plain(shown: dict[str, str], schema: dict[str, Any] | None) -> str:
     """Something of the requested form."""
     if schema is None:
         choices = re.findall(r"^\([A-Z]\) (.*)$", shown.get("question", ""), re.MULTILINE)
         return choices[0] if choices else "I do not know."
-    return json.dumps(_value(schema, "", shown))
+    return json.dumps(_judgments(shown) if EARLIER in shown else _value(schema, "", shown))
 
 
 def _value(schema: dict[str, Any], name: str, shown: dict[str, str]) -> Any:
@@ -68,10 +87,8 @@ def _list(schema: dict[str, Any], name: str, shown: dict[str, str]) -> list[Any]
 
 def _text(name: str, shown: dict[str, str]) -> str:
     texts = list(shown.values())
-    if name == "item_quote":
-        return _some_line(shown.get("earlier statement 1", texts[0]))
-    if name == "evidence_quote":
-        return _some_line(shown.get("later observation", texts[-1]))
+    if name in ("item_quote", "evidence_quote"):
+        return _some_line(texts[0 if name == "item_quote" else -1])
     if name == "quote":
         body = next((text for label, text in shown.items() if label != "schema"), texts[0])
         spoken = _USER_TURN.search(body)

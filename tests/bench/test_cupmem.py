@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 from tests.bench.answers_by_file import sections
 
+from readmit.errors import PendingAnswers
 from readmit.models import Ask, Failure, Reply, Usage
 from readmit_bench.checkpoints import checkpoint
 from readmit_bench.episodes import Episode, Session, Turn
@@ -88,6 +90,55 @@ class Told:
             "new_item": new,
             "confidence": self.confidence,
         }
+
+
+@dataclass
+class InRounds(Told):
+    """Answers a request in the round after the one that asks it."""
+
+    known: set[str] = field(default_factory=set)
+
+    def ask(self, asks: Sequence[Ask]) -> list[Reply | Failure]:
+        if new := {ask.digest(self.name) for ask in asks} - self.known:
+            self.known |= new
+            self.asked += [(ask.stage, {}) for ask in asks if ask.digest(self.name) in new]
+            raise PendingAnswers(len(new), "")
+        return super().ask(asks)
+
+
+def test_all_sessions_are_read_in_one_round_and_the_questions_side_by_side() -> None:
+    made = checkpoint(replace(history(OLD, OTHER, NEW), tasks=("How do I get there?", "What shall I eat?")))
+    model = InRounds()
+    rounds: list[list[str]] = []
+    while True:
+        model.asked = []
+        method = CUPMem(model, answer_tokens=64)
+        try:
+            view = admitted(method, made)
+            method.respond(model, made, view)
+            break
+        except PendingAnswers:
+            rounds.append([stage for stage, shown in model.asked if not shown])
+    assert rounds[:3] == [["cup-chunks"] * 3, ["cup-extract"] * 3, ["cup-affected"] * 3]
+    assert rounds[-4:] == [["cup-parse"] * 2, ["cup-premise"] * 2, ["cup-ground"] * 2, ["answer"] * 2]
+    assert rounds[3:-4] == [["cup-invalidate"]], "only what the memory decides goes session by session"
+    assert view == admitted(CUPMem(Told(), answer_tokens=64), made), "rounds change nothing"
+
+
+def test_an_update_goes_along_with_an_invalidation_that_cannot_change_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    pears = "I like pears."
+    monkeypatch.setitem(FILED, pears, FILED[OTHER])
+    made = checkpoint(history(OTHER, OLD, NEW, pears))
+    model = InRounds(effect="none")
+    rounds: list[list[str]] = []
+    while True:
+        model.asked = []
+        try:
+            admitted(CUPMem(model, answer_tokens=64), made)
+            break
+        except PendingAnswers:
+            rounds.append([stage for stage, shown in model.asked if not shown])
+    assert ["cup-invalidate", "cup-update"] in rounds[3:], rounds
 
 
 def test_something_new_in_another_bucket_makes_the_old_stale_and_takes_its_place() -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
-from tests.bench.answers_by_file import sections
+from msgspec.structs import replace as replace_struct
+from tests.bench.answers_by_file import pairs_shown, sections
 
 from readmit.lab import Plan, PlannedDuty
 from readmit.models import Ask, Failure, Fault, Lexical, Reply, Usage
 from readmit.models.stages.plan import Dependency
 from readmit_bench.episodes import Budget, Checkpoint, Row
 from readmit_bench.methods import admitted
-from readmit_bench.methods.governance import ABLATIONS, READMIT, TRACE_PAPER, Governance, Tuning
+from readmit_bench.methods.governance import ABLATIONS, READMIT, TRACE_PAPER, Governance, Rules, Tuning
 from readmit_bench.methods.governed import Governed
 from readmit_bench.notes import text
 
@@ -46,35 +47,20 @@ class Scripted:
 
 
 def judged(shown: dict[str, str], answer: Callable[[dict[str, str]], Any]) -> Any:
-    """What the script says of each statement of a request, in the form that the verifier asks for."""
-    if "earlier statement" in shown:
-        return answer(shown)
-    several = {
-        int(number): {"earlier statement": words, **_later(shown, number)}
-        for label, words in shown.items()
-        if (number := "".join(filter(str.isdigit, label)))
-        and re.fullmatch(r"(pair \d+ )?earlier statement( \d+)?", label)
+    """What the script says of each pair of a request, in the form that the verifier asks for."""
+    said = {
+        (old, new): answer({"earlier statement": one, "later observation": other})
+        for (old, new), (one, other) in pairs_shown(shown).items()
     }
-    said = {number: answer(own) for number, own in several.items()}
     if None in said.values():
         return None
-    if "pair 1 earlier statement" in shown:
-        return {"pairs": [{"pair": number, "judgment": one} for number, one in said.items()]}
-    return {"judgments": [_scored(number, one) for number, one in said.items()]}
+    return {"judgments": [_scored(*numbers, one) for numbers, one in said.items()]}
 
 
-def _later(shown: dict[str, str], number: str) -> dict[str, str]:
-    sources = {label: words for label, words in shown.items() if "source" in label}
-    return {
-        "later observation": shown.get("later observation", shown.get(f"pair {number} later observation", "")),
-        **sources,
-    }
-
-
-def _scored(number: int, said: dict[str, Any]) -> dict[str, Any]:
+def _scored(statement: int, observation: int, said: dict[str, Any]) -> dict[str, Any]:
     score = {"invalidates": 0.9, "unsure": 0.4, "compatible": 0.1}[said["answer"]]
     quotes = {name: said[name] for name in ("item_quote", "evidence_quote", "premise")}
-    return {"statement": number, **quotes, "stale": score}
+    return {"statement": statement, "observation": observation, **quotes, "stale": score}
 
 
 OLD, OTHER, NEW = "I cycle to the mill every day.", "I keep bees.", "My leg is in plaster until spring."
@@ -139,7 +125,7 @@ def test_a_confirmed_invalidation_takes_out_the_old_and_puts_the_later_words_in_
 @pytest.mark.parametrize("governance", [TRACE_PAPER, READMIT], ids=lambda one: one.name)
 def test_what_no_longer_holds_is_handed_to_the_actor_only_if_the_settings_ask_for_it(governance: Governance) -> None:
     model = Scripted(BASE)
-    tuning = Tuning(retractions="texts")
+    tuning = Tuning(retractions=True)
     asking = Governed(governance, extractor=model, verifier=model, embedder=Lexical(), tuning=tuning)
     assert [(one.row, one.text) for one in admitted(asking, CHECKPOINT).withdrawn] == [("old", OLD)]
     assert admitted(method(governance), CHECKPOINT).withdrawn == ()
@@ -219,8 +205,8 @@ def test_without_sbpr_the_private_memory_of_what_was_rejected_comes_back() -> No
 
 
 def plan(shown: dict[str, str]) -> Any:
-    need = {"name": "bees", "needed": "bees", "critical": True}
-    lost = {"name": "zeppelin", "needed": "zeppelin timetable", "critical": True}
+    need = {"name": "bees", "needed": "bees", "critical": True, "many": False}
+    lost = {"name": "zeppelin", "needed": "zeppelin timetable", "critical": True, "many": False}
     return {
         "obligations": [{"obligation": "answer", "needs": [need, lost]}],
         "queries": ["bees", "mill", "zeppelin"],
@@ -264,12 +250,11 @@ def test_two_rows_that_say_the_same_are_one_in_ours() -> None:
     assert {"other", "again"} <= set(admitted(method(TRACE_PAPER, **compatible), wide).rows)
 
 
-def test_of_two_values_of_a_slot_the_later_is_handed_over_unless_both_were_found_to_hold() -> None:
+def test_of_two_values_of_a_slot_the_later_is_handed_over_or_by_the_rule_of_names_both() -> None:
     old, new = drawn(ROWS[0], OLD, slot="route.mill"), drawn(ROWS[2], NEW, slot="route.mill")
-    view = admitted(method(replace(READMIT, implicit=False)), drawn_from(old, new))
-    assert view.rows == ("new.e00",)
-    both = admitted(method(READMIT, verify=verdict("compatible")), drawn_from(old, new))
-    assert set(both.rows) == {"old.e00", "new.e00"}
+    assert admitted(method(replace(READMIT, implicit=False)), drawn_from(old, new)).rows == ("new.e00",)
+    names = replace(READMIT, implicit=False, rules=Rules(names=True))
+    assert set(admitted(method(names), drawn_from(old, new)).rows) == {"old.e00", "new.e00"}
 
 
 def test_without_cvg_the_selection_still_covers_what_it_can() -> None:
@@ -294,7 +279,7 @@ def replace_task(task: str) -> Checkpoint:
 
 
 def covering(shown: dict[str, str]) -> Any:
-    need = {"name": "bees", "needed": "bees", "critical": True}
+    need = {"name": "bees", "needed": "bees", "critical": True, "many": False}
     return {"obligations": [{"obligation": "answer", "needs": [need]}], "queries": ["bees", "mill", "plaster"]}
 
 
@@ -346,6 +331,25 @@ def drawn(turn: Row, words: str, **fields: Any) -> Row:
     return Row(**{**whole, "id": f"{turn.id}.e00", "text": words, "turn": turn.id, **fields})
 
 
+def test_a_turn_that_states_nothing_is_neither_judged_nor_handed_over_and_is_counted() -> None:
+    """The extractor read all three sessions and took something down from the first and the last."""
+    old, new = drawn(ROWS[0], OLD), drawn(ROWS[2], NEW)
+    rows, asked = drawn_from(old, ROWS[1], new), list[tuple[str, str]]()
+
+    def judge(shown: dict[str, str]) -> Any:
+        asked.append((shown["earlier statement"], shown["later observation"]))
+        return verdict("compatible")(shown)
+
+    read = msgspec.structs.replace(rows, read=(0, 1, 3))
+    view = admitted(method(READMIT, verify=judge), read)
+    assert (set(view.rows), view.nothing_stated) == ({"old.e00", "new.e00"}, 1)
+    assert asked == [(OLD, NEW)]
+    # A session that could not be read is as before.
+    unread = admitted(method(READMIT, verify=judge), msgspec.structs.replace(rows, read=(0, 3)))
+    assert ("other" in unread.rows, unread.nothing_stated) == (True, 0)
+    assert (OTHER, NEW) in asked
+
+
 def test_a_later_value_of_the_slot_replaces_the_old_without_any_verdict() -> None:
     old = drawn(ROWS[0], OLD, slot="route.mill")
     new = drawn(ROWS[2], NEW, slot="route.mill", operation="update")
@@ -354,12 +358,18 @@ def test_a_later_value_of_the_slot_replaces_the_old_without_any_verdict() -> Non
     assert set(view.rows) == {"new.e00", "other"}
 
 
-def test_two_values_of_a_slot_stand_side_by_side_with_us_unless_one_is_an_update() -> None:
-    old, new = drawn(ROWS[0], OLD, slot="route.mill"), drawn(ROWS[2], NEW, slot="route.mill")
-    compatible = method(READMIT, verify=verdict("compatible"))
-    assert {"old.e00", "new.e00"} <= set(admitted(compatible, drawn_from(old, new)).rows)
-    said_so = drawn(ROWS[2], NEW, slot="route.mill", operation="update")
-    view = admitted(compatible, drawn_from(old, ROWS[1], said_so))
+def test_an_update_ends_what_shares_its_slot_or_by_the_rule_of_names_what_it_names() -> None:
+    old = drawn(ROWS[0], OLD, slot="route.way")
+    names = replace(READMIT, rules=Rules(names=True))
+    compatible = method(names, verify=verdict("compatible"))
+    unnamed = drawn(ROWS[2], NEW, slot="route.way", operation="update")
+    by_slot = admitted(method(READMIT, verify=verdict("compatible")), drawn_from(old, unnamed))
+    assert by_slot.left_out == {"old.e00": ("superseded",)}
+    assert {"old.e00", "new.e00"} <= set(admitted(compatible, drawn_from(old, unnamed)).rows)
+    turn = said("new", "I used to cycle to the mill, but now I walk.", 3001)
+    named = drawn(turn, turn.text, slot="route.plan", operation="update")
+    checkpoint = replace_struct(drawn_from(old, ROWS[1], named), observations=(*ROWS[:2], turn))
+    view = admitted(compatible, checkpoint)
     assert view.left_out == {"old.e00": ("superseded",)}
     assert set(view.rows) == {"new.e00", "other"}
 
@@ -408,9 +418,10 @@ def test_a_verdict_on_a_session_that_left_no_row_counts(governance: Governance) 
     assert "new" not in unsure.rows
 
 
-def test_a_suspicion_from_a_session_that_left_no_row_withholds() -> None:
+def test_a_suspicion_takes_out_no_draft() -> None:
     view = admitted(method(READMIT, verify=lambda _: None), drawn_from(drawn(ROWS[0], OLD), drawn(ROWS[1], OTHER)))
-    assert view.left_out["old.e00"] == ("suspected",)
+    assert not view.blocked
+    assert "old.e00" not in view.left_out
 
 
 def test_premises_that_extraction_wrote_are_not_asked_for_again() -> None:
@@ -422,6 +433,9 @@ def test_premises_that_extraction_wrote_are_not_asked_for_again() -> None:
 
     rows = (drawn(ROWS[0], OLD, premises=("The speaker can cycle.",)), *ROWS[1:])
     admitted(method(READMIT, premises=premises), drawn_from(*rows))
+    assert asked == [], "every pair is judged, so nobody needs premises"
+    ranked = replace(READMIT, settings=msgspec.structs.replace(READMIT.settings, all_pairs=0))
+    admitted(method(ranked, premises=premises), drawn_from(*rows))
     assert [list(shown.values()) for shown in asked] == [[OTHER]]
 
 
@@ -443,7 +457,7 @@ def test_a_plan_that_all_methods_share_is_not_asked_for_again() -> None:
 
 def test_a_cover_may_take_what_retrieval_does_not_fill() -> None:
     rows = tuple(said(name, f"I keep {name}.", 1001 + n) for n, name in enumerate(("bees", "goats", "hens", "ducks")))
-    needs = [{"name": name, "needed": name, "critical": True} for name in ("bees", "goats", "hens")]
+    needs = [{"name": name, "needed": name, "critical": True, "many": False} for name in ("bees", "goats", "hens")]
 
     def planned(_: dict[str, str]) -> Any:
         return {"obligations": [{"obligation": "answer", "needs": needs}], "queries": ["a", "b", "c"]}
@@ -517,7 +531,7 @@ def test_a_later_value_takes_the_place_and_the_support_of_the_one_it_replaced() 
     made = Checkpoint(**{**fields, "rows": rows, "relevance": (order,), "observations": (*ROWS[:1], *fillers, ROWS[2])})
 
     def planned(_: dict[str, str]) -> Any:
-        need = {"name": "route", "needed": "cycle every day", "critical": True}
+        need = {"name": "route", "needed": "cycle every day", "critical": True, "many": False}
         return {"obligations": [{"obligation": "answer", "needs": [need]}], "queries": ["a", "b", "c"]}
 
     view = admitted(method(BY_NAME["trace-without-ii"], plan=planned), made)

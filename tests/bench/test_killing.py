@@ -101,12 +101,12 @@ class Moment:
 
 
 MOMENTS = {
-    "twice": (Moment("judge", 1), Moment("method", 30)),
+    "twice": (Moment("judge", 1), Moment("method", 2)),
     "five times": (
         Moment("answer", 2),
         Moment("judge", 1),
-        Moment("method", 6),
-        Moment("method", 30),
+        Moment("method", 1),
+        Moment("method", 2),
         Moment("answer", 1),
     ),
 }

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from readmit_bench.datasets.stale_cases import StaleLabels
+    from readmit_bench.methods.static import Static
+
 READERS: dict[str, Callable[[Path], Dataset[Any]]] = {
     "memora": read_memora,
     "stale": read_stale,
@@ -237,18 +240,8 @@ def test_printing_labels_prints_no_label() -> None:
             assert f"{case.labels}" == f"<{type(case.labels).__name__} of {case.labels.case}>"
 
 
-def test_a_type_checker_refuses_labels_for_a_method(tmp_path: Path) -> None:
-    api = pytest.importorskip("mypy.api", reason="the type check needs mypy")
-    attempt = tmp_path / "attempt.py"
-    attempt.write_text(
-        "from pathlib import Path\n"
-        "from readmit_bench.datasets.stale_cases import read_stale\n"
-        "from readmit_bench.methods import admitted\n"
-        "from readmit_bench.methods.static import Static\n"
-        "case = read_stale(Path('x')).cases[0]\n"
-        "admitted(Static(), case.labels)\n"
-        "Static().view(case)\n"
-    )
-    output, _, status = api.run(["--strict", "--no-error-summary", str(attempt)])
-    assert status == 1
-    assert {line.split(":")[1] for line in output.splitlines() if "[arg-type]" in line} == {"6", "7"}, output
+if TYPE_CHECKING:
+    # ``make check`` fails here as soon as the type checker would let a method have labels: the comment were unused.
+    def refused(case: Case[StaleLabels]) -> None:
+        admitted(Static(), case.labels)  # type: ignore[arg-type]
+        Static().view(case)  # type: ignore[arg-type]

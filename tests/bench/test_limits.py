@@ -6,12 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner
 from tests.bench.data import SMOKE
 from tests.bench.endpoint import AnsweringEndpoint, stage_of
+from tests.cli.run import run as command
 from tests.models.stand_in import hangs
 
-from readmit.cli.app import main
 from readmit.errors import RecordError
 from readmit_bench.results import read_plan, read_results
 from readmit_bench.study_runs import RunOrder, run, status
@@ -79,13 +78,13 @@ def test_changed_settings_hold_are_reported_and_belong_to_the_run(tmp_path: Path
         with pytest.raises(RecordError, match=r"holds another run \(settings differ\)"):
             run(order(server), tmp_path)
     assert told.settings == read_plan(tmp_path).settings == ("stale.answer_tokens=77", "stale.retrieved_union=12")
-    shown = CliRunner().invoke(main, ["bench", "status", str(tmp_path)]).output
+    shown = command("bench", "status", str(tmp_path), status=None).output
     assert "Settings changed: stale.answer_tokens=77, stale.retrieved_union=12." in shown
 
 
 @pytest.mark.parametrize("change", ["stale.nonsense=3", "stale.answer_tokens=many", "answer_tokens=3", "stale.seed"])
 def test_a_setting_that_is_none_is_refused_before_anything_runs(change: str, tmp_path: Path) -> None:
-    ran = CliRunner().invoke(main, ["bench", "run", "smoke", "--out", str(tmp_path / "out"), "--set", change])
+    ran = command("bench", "run", "smoke", "--out", str(tmp_path / "out"), "--set", change, status=None)
     assert ran.exit_code == 1
     assert change.partition("=")[0] in ran.output
     assert not (tmp_path / "out").exists()
@@ -114,8 +113,8 @@ def test_every_study_and_method_is_listed() -> None:
     from readmit_bench.methods import entries
     from readmit_bench.studies import studies
 
-    shown = CliRunner().invoke(main, ["bench", "list"]).output
+    shown = command("bench", "list", status=None).output
     assert all(f"{name}: " in shown for name in (*studies(), *entries()))
-    listed = json.loads(CliRunner().invoke(main, ["bench", "list", "--set", "--json"]).output)
+    listed = json.loads(command("bench", "list", "--set", "--json", status=None).output)
     assert listed["settings"]["stale.retrieved_union"] == 30
     assert listed["settings"]["memora.departures"] == "0.25,0.5,0.75"

@@ -75,6 +75,7 @@ def test_a_perfect_verifier_is_right_on_the_smoke_data(governance: Governance) -
     assert (reached.via, reached.iir) == (1, 1)
 
 
+@pytest.mark.slow
 def test_a_perfect_verifier_is_right_on_the_development_data() -> None:
     data = read_manbench(shared("manbench"))
     # Every fifth case, which takes both conditions of every task in turn, and the brackets whole.

@@ -13,10 +13,10 @@ import pytest
 from tests.bench.answers_by_file import answer_all
 from tests.bench.data import SMOKE
 
-from readmit.backends.port import Hit
-from readmit.backends.scopedmem import ScopedMem
-from readmit.models.embedders import Lexical
-from readmit.records.error_types import BackendError, ModelError, PendingAnswers
+from readmit.backends import ScopedMem
+from readmit.errors import BackendError, ModelError, PendingAnswers
+from readmit.memory import Hit
+from readmit.models import Lexical
 from readmit_bench import studies
 from readmit_bench.checkpoints import checkpoint as checkpoint_of
 from readmit_bench.datasets.memora_cases import read_memora
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from readmit.backends.port import Change, Material, Stored
-    from readmit.models.protocols import Ask, Failure, Reply
+    from readmit.memory import Change, Material, Stored
+    from readmit.models import Ask, Failure, Reply
     from readmit_bench.episodes import Checkpoint
 
 PAIR = ("ScopedMem/Static", "ScopedMem/readmit")
@@ -140,7 +140,7 @@ def test_what_ended_or_states_nothing_does_not_come_through_and_the_reason_is_re
             opened = {hit.text for hit in absence.opened("ScopedMem", None)[1].records()}
     assert ENDED in static.memories
     assert not {ENDED, QUESTION} & opened
-    assert readmit.left_out["s5.t4"] == ("source_not_admitted", "superseded")
+    assert readmit.left_out["s5.t4"] == ("source_not_in_view", "superseded")
     assert any("rye bread" in text for text in readmit.memories)
 
 

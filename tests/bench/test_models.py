@@ -8,17 +8,17 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner
 from tests.bench.answers_by_file import answer_all, plain, sections
 from tests.bench.data import SMOKE
+from tests.cli.run import run as command
 
-from readmit.cli.app import main
 from readmit.lab import Status
 from readmit.models import Ask, Failure, Reply, Usage
 from readmit_bench.checkpoints import checkpoint as checkpoint_of
 from readmit_bench.datasets.stale_cases import read_stale
 from readmit_bench.methods import admitted
 from readmit_bench.methods.cupmem import CUPMem
+from readmit_bench.plans.standin import EARLIER, answer_to
 from readmit_bench.results import read_plan, read_results
 from readmit_bench.study_runs import RunOrder, run, status
 
@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-ROUNDS = 8
+ROUNDS = {"stale": 6, "memora": 7}
+"""As the guide says: what an episode takes with the methods that ask models."""
 
 
 def in_rounds(
-    order: RunOrder, out: Path, batch: Path, say: Callable[..., str] = plain, most: int = ROUNDS
+    order: RunOrder, out: Path, batch: Path, say: Callable[..., str] = plain, most: int = 8
 ) -> tuple[int, list[int]]:
     """Run, answer, run again until nothing is left; how many rounds of answers that took, and how many each."""
     asked: list[int] = []
@@ -65,20 +66,44 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list
     return folder / "out", folder / "batch", asked
 
 
-def test_a_complete_stale_episode_takes_at_most_eight_rounds(finished: tuple[Path, Path, list[int]]) -> None:
+def stand_in(shown: dict[str, str], schema: dict[str, Any] | None) -> str:
+    """As a plan's stand-in answers: there is a statement in every session, so no stage is without work."""
+    code = "0" * 16
+    fenced = (
+        f"--- {label} [{code}] begins ---\n{text}\n--- {label} [{code}] ends ---" for label, text in shown.items()
+    )
+    form = b"" if schema is None else json.dumps(schema).encode()
+    stage = "verify" if EARLIER in shown else "other"
+    return answer_to(Ask(stage=stage, prompt="", system="", user="\n".join(fenced), max_tokens=1, schema=form))
+
+
+@pytest.mark.parametrize("study", ROUNDS)
+def test_an_episode_takes_no_more_rounds_than_the_guide_says(study: str, tmp_path: Path) -> None:
+    batch, out = tmp_path / "batch", tmp_path / "out"
+    # Answers by explicit operations alone would make it easy.
+    settings = ("memora.changes=asked",)
+    methods = order(batch, study, "readmit", "trace-paper", settings=settings)
+    rounds, asked = in_rounds(methods, out, batch, stand_in)
+    assert rounds <= ROUNDS[study], asked
+    results = read_results(out)
+    assert [result.failure for result in results] == [""] * len(results)
+    ours = {stage.stage for result in results if result.method == "readmit" for stage in result.usage}
+    assert ours >= {"extract", "plan", "link", "verify", "answer", "judge"}, "every stage had something to ask"
+
+
+def test_a_complete_stale_episode_has_every_account(finished: tuple[Path, Path, list[int]]) -> None:
     out, _, asked = finished
     (result,) = read_results(out)
-    assert len(asked) <= ROUNDS
+    assert len(asked) <= ROUNDS["stale"]
     assert result.failure == ""
     assert len(result.answers) == 3
     assert result.stale is not None
     stages = {stage.stage for stage in result.usage}
-    assert {"plan", "extract", "verify", "answer", "judge"} <= stages
-    assert "implied" not in stages, "what the extraction states is not asked for again"
+    # The answers by file draw no statement, so there is no pair to judge; ``test_perfect`` plays an episode with them.
+    assert stages == {"plan", "extract", "answer", "judge"}
     assert all(stage.input > 0 for stage in result.usage)
     assert result.view is not None
-    assert result.view.findings
-    assert all(finding.row_quote and finding.observation_quote for finding in result.view.findings if finding.answer)
+    assert result.view.nothing_stated > 0, "and that is counted"
 
 
 def test_the_work_state_is_paid_for_once_and_stands_in_every_account(tmp_path: Path) -> None:
@@ -102,7 +127,7 @@ def test_the_work_state_is_paid_for_once_and_stands_in_every_account(tmp_path: P
 def test_memora_is_planned_once_for_all_and_once_in_each_account(tmp_path: Path) -> None:
     batch, out = tmp_path / "batch", tmp_path / "out"
     rounds, _ = in_rounds(order(batch, "memora", "Static", "trace-paper", "readmit"), out, batch)
-    assert rounds <= ROUNDS
+    assert rounds <= ROUNDS["memora"]
     results = read_results(out)
     assert len(results) == 9
     for result in results:
@@ -118,7 +143,7 @@ def _lines(file: Path) -> list[str]:
 def test_a_run_that_waits_says_so_in_its_exit_status(tmp_path: Path) -> None:
     model = f"batch:{tmp_path / 'batch'}?model=by-file"
     line = ["bench", "run", "smoke", "--out", str(tmp_path / "out"), "--methods", "Reset", "--limit", "1"]
-    ran = CliRunner().invoke(main, [*line, "--actor", model, "--judge", model])
+    ran = command(*line, "--actor", model, "--judge", model, status=None)
     assert ran.exit_code == Status.WAITING, ran.output
     assert "5 episodes wait for answers by file" in ran.output
 
@@ -126,7 +151,7 @@ def test_a_run_that_waits_says_so_in_its_exit_status(tmp_path: Path) -> None:
 def test_each_ablation_removes_its_mechanism_and_no_other(tmp_path: Path) -> None:
     batch, out = tmp_path / "batch", tmp_path / "out"
     rounds, _ = in_rounds(order(batch, "ablations"), out, batch)
-    assert rounds <= ROUNDS
+    assert rounds <= ROUNDS["stale"]
     by_method = {result.method: result for result in read_results(out)}
     assert set(by_method) == set(read_plan(out).methods)
     full = by_method["trace-paper"]

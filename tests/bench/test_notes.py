@@ -50,6 +50,24 @@ def test_what_no_longer_holds_is_read_as_withdrawn_and_not_scored() -> None:
     assert "cycle" not in text(view, CHECKPOINT)
 
 
+def test_the_brief_form_has_needs_first_and_says_what_the_task_takes_for_granted() -> None:
+    withdrawn = (Withdrawn(row="s0.t1", text="I cycle to the mill.", instead="s3.t1.e00"),)
+    late = said("s3.t2", "I love the mill.", 3002)
+    checkpoint = replace(CHECKPOINT, rows=(OLD, DRAWN, late))
+    view = View(method="m", rows=("s3.t1.e00", "s3.t2"), linked=("s3.t2",), withdrawn=withdrawn)
+    asked = notes(view, checkpoint, form="brief", asked="Since I cycle to the mill, which lock is best?").splitlines()
+    walks = "`The user walks to the mill. (“I walk”)`"
+    assert [line for line in asked if line] == [
+        f"You may be asked about `I cycle to the mill.`: that ended on 2025-02-03; instead: {walks}",
+        "## Holds now",
+        "- 2025-02-03: `I love the mill.` (new since you left)",
+        f"- 2025-02-03: {walks} (new since you left)",
+        "## No longer holds",
+        f"- `I cycle to the mill.`: ended on 2025-02-03; instead: {walks}",
+    ]
+    assert notes(View(method="m", rows=()), CHECKPOINT, form="brief", asked="Which lock?") == ""
+
+
 def test_what_is_scored_is_what_is_said_without_its_dates() -> None:
     view = View(method="m", rows=("s3.t1.e00", "s0.t1"))
     assert text(view, CHECKPOINT).splitlines() == ["I cycle to the mill.", "The user walks to the mill. (“I walk”)"]

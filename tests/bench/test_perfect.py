@@ -8,16 +8,18 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.bench.answers_by_file import sections
+from tests.bench.answers_by_file import pairs_shown, sections
 
+from readmit.errors import PendingAnswers
 from readmit.models import Ask, Lexical, Reply, Usage
 from readmit_bench.episode_runs import Roles, attempt, method_named
 from readmit_bench.episodes import Episode, Row, Session, Turn
-from readmit_bench.settings import Settings
+from readmit_bench.settings import Settings, overridden
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from readmit.models import Model
     from readmit_bench.episode_runs import Attempt
 
 OLD = "I take the night ferry to Bergen every Friday."
@@ -60,13 +62,23 @@ class Perfect:
 
     def plan(self, _: dict[str, str]) -> Any:
         needs = [
-            {"name": "way", "needed": "How the user gets to Bergen by ferry from the harbor.", "critical": True},
-            {"name": "zeppelin", "needed": "The zeppelin timetable.", "critical": True},
+            {
+                "name": "way",
+                "needed": "How the user gets to Bergen by ferry from the harbor.",
+                "critical": True,
+                "many": False,
+            },
+            {"name": "zeppelin", "needed": "The zeppelin timetable.", "critical": True, "many": False},
         ]
         return {
             "obligations": [{"obligation": "Say how to get to Bergen.", "needs": needs}],
             "queries": ["ferry to Bergen", "harbor", "sister"],
         }
+
+    def link(self, shown: dict[str, str]) -> Any:
+        lines = [line.partition(": ") for line in shown["statements"].splitlines()]
+        met = [(number, text) for number, _, text in lines if text in (KEPT, OLD, NEW)]
+        return {"links": [{"need": 1, "statement": int(number), "quote": text} for number, text in met]}
 
     def premises(self, _: dict[str, str]) -> Any:
         return {"lines": ["The ferry sails."]}
@@ -77,13 +89,12 @@ class Perfect:
         return {"labels": [{"observation": number, "may_change": change} for number, change in cells]}
 
     def verify(self, shown: dict[str, str]) -> Any:
-        later, judged = shown["later observation"], []
-        for label, text in shown.items():
-            if re.fullmatch(r"earlier statement \d+", label):
-                ended = OLD in text and NEW in later
-                quotes = {"item_quote": OLD if ended else text, "evidence_quote": NEW if ended else later}
-                score = {"premise": "the ferry sails", "stale": 0.95 if ended else 0.02}
-                judged.append({"statement": int(label.split()[-1]), **quotes, **score})
+        judged = []
+        for (old, new), (text, later) in pairs_shown(shown).items():
+            ended = OLD in text and NEW in later
+            quotes = {"item_quote": OLD if ended else text, "evidence_quote": NEW if ended else later}
+            score = {"premise": "the ferry sails", "stale": 0.95 if ended else 0.02}
+            judged.append({"statement": old, "observation": new, **quotes, **score})
         return {"judgments": judged}
 
     def settle(self, _: dict[str, str]) -> Any:
@@ -124,9 +135,49 @@ def _episode(benchmark: str) -> Episode:
     )
 
 
-def _attempt(method: str, episode: Episode, model: Perfect) -> Attempt:
-    roles, settings = Roles(extractor=model, verifier=model, embedder=Lexical()), Settings()
+def _attempt(method: str, episode: Episode, model: Model) -> Attempt:
+    roles = Roles(extractor=model, verifier=model, embedder=Lexical())
+    settings = overridden(Settings(), ("memora.changes=asked",))
     return attempt(episode, method_named(method, episode.benchmark, roles, settings), roles, settings)
+
+
+class ByRounds:
+    """Answers by file: what was not asked before waits until the round is answered."""
+
+    name = "by-rounds"
+
+    def __init__(self, model: Perfect) -> None:
+        self.model = model
+        self.known: dict[str, Reply] = {}
+        self.waiting: dict[str, Ask] = {}
+        self.rounds: list[Counter[str]] = []
+
+    def ask(self, asks: Sequence[Ask]) -> list[Reply]:
+        fresh = {ask.digest(self.name): ask for ask in asks if ask.digest(self.name) not in self.known}
+        self.waiting |= fresh
+        if fresh:
+            raise PendingAnswers(len(self.waiting), "answers")
+        return [self.known[ask.digest(self.name)] for ask in asks]
+
+    def answer(self) -> None:
+        self.rounds.append(Counter(ask.stage for ask in self.waiting.values()))
+        self.known |= zip(self.waiting, self.model.ask(list(self.waiting.values())), strict=True)
+        self.waiting.clear()
+
+
+def test_all_that_can_be_asked_at_once_goes_out_in_one_round() -> None:
+    """The actor's answers and the judge take two rounds more, of the six that are promised."""
+    model = ByRounds(Perfect())
+    made: Attempt | None = None
+    while made is None:
+        try:
+            made = _attempt("readmit", _episode("stale"), model)
+        except PendingAnswers:
+            model.answer()
+    assert made.failure == ""
+    assert sorted(model.rounds[0]) == ["extract", "plan"], "a plan needs the task alone"
+    assert len(model.rounds) <= 4, model.rounds
+    assert {stage for one in model.rounds for stage in one} == {"extract", "plan", "link", "verify"}, "no premises"
 
 
 @pytest.mark.parametrize("benchmark", ["stale", "memora"])
@@ -144,7 +195,7 @@ def test_a_history_ends_in_a_view_of_what_is_true_now(benchmark: str) -> None:
     assert handed.isdisjoint({OLD, IDLE, HOBBY, LATER}), "nothing stale, no small talk, nothing beside the point"
     (confirmed,) = [one for one in made.view.findings if one.confirmed]
     assert (texts[confirmed.row], confirmed.observation_quote) == (OLD, NEW)
-    assert confirmed.signals
+    assert confirmed.signals == (), "every pair was judged"
     assert {made.view.excerpts.get(name, texts[name]) for name in made.view.linked} >= {NEW}
     assert model.asked["implied"] == model.asked["premises"] == 0, "the extraction has written both"
 

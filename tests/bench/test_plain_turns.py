@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import pytest
 
 from readmit.lab import common_words
+from readmit.text.named_endings import runs
 from readmit_bench.episodes import GAP, Row
-from readmit_bench.plain_turns import Phrases, excerpt, read, runs
+from readmit_bench.plain_turns import Phrases, excerpt, read
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner
 from tests.bench.reported import plan, stale, written
+from tests.cli.run import run as command
 
-from readmit.cli.app import main
 from readmit.errors import RecordError
 from readmit.inference import Turn
 from readmit.lab import ExtractFrom, extract_claims
@@ -28,7 +27,7 @@ BOTH = {"actor": "a/one", "judge": "j/one"}
 
 
 def planned(*options: str) -> dict[str, Any]:
-    told = CliRunner().invoke(main, ["bench", "plan", "smoke", *options, "--json"])
+    told = command("bench", "plan", "smoke", *options, "--json", status=None)
     assert told.exit_code == 0, told.output
     found: dict[str, Any] = json.loads(told.stdout)
     return found
@@ -42,9 +41,16 @@ def test_a_plan_names_methods_roles_and_stages_and_asks_nothing() -> None:
     assert {"extract", "verify", "answer", "judge"} <= {one["stage"] for one in told["stages"]}
     assert not told["failed"]
     assert told["paid"]["cost"] is None, "no price was given"
+    assert told["rounds"]["Static"] <= told["rounds"]["readmit"] <= 7, "as many as are promised through files"
     for one in told["stages"]:
         assert 0 <= one["paid_calls"] <= one["calls"]
         assert one["output"] <= one["most_output"]
+
+
+def test_a_memory_system_that_asks_by_itself_is_not_planned() -> None:
+    told = planned("--methods", "Static,Mem0")
+    assert told["left_out"] == ["Mem0"]
+    assert set(told["rounds"]) == {"Static"}
 
 
 def test_what_another_method_asks_as_well_is_paid_for_once() -> None:
@@ -160,7 +166,7 @@ def test_the_stand_in_quotes_what_was_said() -> None:
 
 
 def test_the_table_says_how_it_came_about() -> None:
-    told = CliRunner().invoke(main, ["bench", "plan", "smoke", "--methods", "Static"])
+    told = command("bench", "plan", "smoke", "--methods", "Static", status=None)
     assert told.exit_code == 0, told.output
     for said in ("all, each request once", "Nothing was asked", "all is estimated", "Assumed:", "--prices"):
         assert said in told.stdout

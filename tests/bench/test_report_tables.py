@@ -293,6 +293,7 @@ def test_what_views_hold_in_rows_and_tokens_and_how_much_of_it_a_need_asked_for(
     ours, static, old = costs(plan("stale", "readmit", "Static", "old"), results, "What views hold")
     assert ours["n"] == "1", "a refused return hands nothing over"
     assert (ours["rows / view"], ours["tokens / view"], ours["tokens / row"]) == ("4.0", "100", "25")
+    assert ours["characters / view"] == "400"
     assert ours["rows linked to a need"] == "3 of 4 (75.0 %)"
     assert (static["rows / view"], static["tokens / view"], static["rows linked to a need"]) == ("5.0", "250", "–")
     assert (old["rows / view"], old["tokens / view"]) == ("5.0", "–"), "a line that was not counted is not zero"

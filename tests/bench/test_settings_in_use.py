@@ -36,7 +36,9 @@ CHANGED = {
     "memora.facts_at_most": "1",
     "memora.selector_confidence": "0.95",
     "memora.retrieval": "lexical",
-    "memora.retractions": "texts",
+    "memora.form": "withdrawn",
+    "memora.changes": "asked",
+    "memora.view_characters": "64",
     "stale.early": "0,0",
     "stale.middle": "6,6",
     "stale.late": "14,14",
@@ -56,7 +58,7 @@ CHANGED = {
     "stale.scan_observations": "2",
     "stale.extraction_sessions": "1",
     "stale.assistant_turns": "whole",
-    "stale.retractions": "texts",
+    "stale.form": "withdrawn",
     "manbench.active_agents": "2",
     "manbench.baseline_tokens": "9",
     "manbench.final_tokens": "9",
@@ -70,6 +72,7 @@ TIGHT = {
     "memora.facts_at_most": ("memora.facts_initial=1",),
     "memora.recent_before": ("memora.retrieved_before=1",),
     "memora.recent_after": ("memora.retrieved_after=1",),
+    "memora.form": ("memora.changes=asked",),
 }
 # One view holds one of the two candidates at most: the limit of four can only be read off the budget.
 IN_THE_BUDGET_ONLY = {"manbench.view_items"}
@@ -99,7 +102,7 @@ def _said(ask: Ask) -> str:
     shown = sections(ask.user)
     if ask.stage == "plan":
         words = list(dict.fromkeys(re.findall(r"[a-z]{4,}", shown["task"].lower())))[:6]
-        needs = [{"name": word, "needed": word, "critical": True} for word in words]
+        needs = [{"name": word, "needed": word, "critical": True, "many": False} for word in words]
         return json.dumps(
             {"obligations": [{"obligation": "answer", "needs": needs}], "queries": [*words[:3], "x", "y"]}
         )

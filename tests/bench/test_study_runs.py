@@ -34,7 +34,7 @@ def test_smoke_needs_neither_download_nor_model(tmp_path: Path) -> None:
     assert told.complete
     assert (told.planned, told.failed) == (18 * 6, 0)
     assert told.episodes == 18
-    assert 0 < told.seconds < 60
+    assert told.seconds > 0
     assert [note for note in read_plan(tmp_path).notes if "would score VIA 100.00 and IIR 0.00 on stale" in note]
     counts = Counter((result.benchmark, result.method) for result in read_results(tmp_path))
     assert set(counts.values()) == {6, 3, 9}
@@ -87,15 +87,15 @@ def test_a_resumed_run_embeds_nothing_again(tmp_path: Path, monkeypatch: pytest.
 
 def test_vectors_are_kept_by_embedder_and_a_run_without_any_keeps_none(tmp_path: Path) -> None:
     kept = KeptVectors(tmp_path / "deep" / "vectors.db")
-    assert kept.read_vectors("bench", "one", ["a"]) == {}
+    assert kept.read_vectors("one", ["a"]) == {}
     assert not (tmp_path / "deep").exists()
     many = {f"digest {number}": bytes([number % 256]) for number in range(1_200)}
-    kept.write_vectors("bench", "one", many)
-    kept.write_vectors("bench", "one", {"digest 7": b"later"})
-    kept.write_vectors("bench", "two", {"digest 7": b"other"})
+    kept.write_vectors("one", many)
+    kept.write_vectors("one", {"digest 7": b"later"})
+    kept.write_vectors("two", {"digest 7": b"other"})
     again = KeptVectors(tmp_path / "deep" / "vectors.db")
-    assert again.read_vectors("bench", "one", [*many, "absent"]) == many
-    assert again.read_vectors("bench", "two", list(many)) == {"digest 7": b"other"}
+    assert again.read_vectors("one", [*many, "absent"]) == many
+    assert again.read_vectors("two", list(many)) == {"digest 7": b"other"}
 
 
 def test_a_second_run_adds_nothing(tmp_path: Path) -> None:

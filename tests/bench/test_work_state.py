@@ -188,8 +188,8 @@ MEMORA = Episode(
 )
 PLAN = {
     "obligations": [
-        {"obligation": "answer", "needs": [{"name": "cargo", "needed": "the cargo", "critical": True}]},
-        {"obligation": "greet", "needs": [{"name": "name", "needed": "the name", "critical": False}]},
+        {"obligation": "answer", "needs": [{"name": "cargo", "needed": "the cargo", "critical": True, "many": False}]},
+        {"obligation": "greet", "needs": [{"name": "name", "needed": "the name", "critical": False, "many": False}]},
     ],
     "queries": ["walrus", "cargo", "number"],
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
-from readmit.check.statement_checks import check_memories, read_memories
+from readmit.check.memory_files import read_memories
+from readmit.check.statement_checks import check_memories
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +45,11 @@ FILES = {
 }
 
 
+def checked(*paths: Path) -> CheckReport:
+    """Check some memory files."""
+    return check_memories(read_memories(paths))
+
+
 class Project:
     """A repository in a folder."""
 
@@ -74,7 +80,7 @@ class Project:
         """Check one memory file."""
         (self.root / name).parent.mkdir(parents=True, exist_ok=True)
         (self.root / name).write_text(text)
-        return check_memories(read_memories([self.root / name]))
+        return checked(self.root / name)
 
     def later(self) -> None:
         """What a team does in a month: renames, removals, new versions."""

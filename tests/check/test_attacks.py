@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.check.statement_checks import check_memories, memory_files, read_memories
 from readmit.errors import RecordError
 
-from .project import Project, found, unchecked
+from .project import Project, checked, found, unchecked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,14 +67,14 @@ def test_special_files_in_the_tree_are_not_read(project: Project) -> None:
 def test_a_memory_file_that_is_a_pipe_is_refused(project: Project) -> None:
     os.mkfifo(project.root / "CLAUDE.md")
     with pytest.raises(RecordError, match="no such file"):
-        memory_files([project.root / "CLAUDE.md"])
+        checked(project.root / "CLAUDE.md")
 
 
 def test_a_name_cannot_become_an_option_or_a_pattern_of_git(project: Project) -> None:
     name = ":(exclude)*.md"
     (project.root / name).write_text("`--upload-pack` `--output=x` `-c` `.*` `(a|b)+` `a$(touch x)b` [x](--help)\n")
     (project.root / "-memory.md").write_text("`add_line`\n")
-    report = check_memories(read_memories([project.root / name, project.root / "-memory.md"]))
+    report = checked(project.root / name, project.root / "-memory.md")
     assert [one for one in found(report) if one[0] != "link"] == []
     assert not (project.root / "x").exists()
 
@@ -85,7 +84,7 @@ def test_a_long_memory_file_is_read_and_a_huge_one_refused(project: Project) -> 
     assert project.check("\n".join(lines)).statements == 3_000
     (project.root / "CLAUDE.md").write_text("x" * 6_000_000)
     with pytest.raises(RecordError, match="larger than"):
-        read_memories([project.root / "CLAUDE.md"])
+        checked(project.root / "CLAUDE.md")
 
 
 def test_deep_nesting_ends(project: Project) -> None:

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.check.statement_checks import check_memories, memory_files, read_memories
 from readmit.errors import RecordError
 
-from .project import Project, found, unchecked
+from .project import Project, checked, found, unchecked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,7 +134,7 @@ def test_a_folder_of_memory_and_a_list_of_statements_are_read(project: Project) 
     (bank / "deep" / "rules.mdc").write_text("---\nglobs: src/shop/old_tax.py\n---\nRun `make ship`\n")
     (bank / "facts.json").write_text('[\n  "Carts have `MAX_LINES`",\n  {"text": "`src/shop/old_tax.py` rounds up"}\n]')
     (bank / "picture.png").write_bytes(b"\x89PNG")
-    report = check_memories(read_memories([bank]))
+    report = checked(bank)
     assert {
         (one.place.file.removeprefix("memory-bank/"), one.place.line, one.looked_for) for one in report.findings
     } == {
@@ -181,7 +180,7 @@ def test_a_repository_without_commits_can_be_checked(tmp_path: Path) -> None:
     (fresh / "a.py").write_text("def start_here(): ...\n")
     project.git("init", "-q", str(fresh))
     (fresh / "AGENTS.md").write_text("`a.py` has `start_here` and `not_there`. [b](b.md)\n")
-    report = check_memories(read_memories([fresh / "AGENTS.md"]))
+    report = checked(fresh / "AGENTS.md")
     assert (found(report), report.held) == ([("link", "b.md")], 2)
 
 
@@ -204,7 +203,7 @@ def test_without_a_repository_only_what_must_be_there_is_found(tmp_path: Path) -
     (folder / "src").mkdir(parents=True)
     (folder / "src" / "a.py").write_text("def here(): ...\n")
     (folder / "AGENTS.md").write_text("`src/a.py`, `src/gone.py`, `other/gone.py`, `here()`, `gone_name()`\n")
-    report = check_memories(read_memories([folder / "AGENTS.md"]))
+    report = checked(folder / "AGENTS.md")
     assert found(report) == [("path", "src/gone.py")]
     assert report.held == 2
 
@@ -225,12 +224,12 @@ def test_a_list_that_cannot_be_read_is_an_error_that_says_where(name: str, proje
 
 def test_files_that_are_not_there_or_not_text_are_errors(project: Project) -> None:
     with pytest.raises(RecordError, match="no such file"):
-        memory_files([project.root / "none.md"])
+        checked(project.root / "none.md")
     with pytest.raises(RecordError, match="no memory files"):
-        memory_files([project.root / "src"])
+        checked(project.root / "src")
     (project.root / "CLAUDE.md").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(RecordError, match="not UTF-8"):
-        read_memories([project.root / "CLAUDE.md"])
+        checked(project.root / "CLAUDE.md")
 
 
 def test_a_long_file_of_code_vouches_for_its_words(project: Project) -> None:

@@ -105,7 +105,7 @@ def test_show_names_the_agents_that_work_with_an_item() -> None:
 
 def test_show_says_why_an_item_does_not_stand() -> None:
     run("revoke", "h0", "--by", "A2", "--reason", "flooded")
-    assert "Does not stand: revoked (epoch 7, A2): flooded" in run("show", "h0").stdout
+    assert "Does not stand: It fell because A2 withdrew it at epoch 7: flooded." in run("show", "h0").stdout
 
 
 def test_show_gives_an_observation_and_the_items_drawn_from_it() -> None:

@@ -33,7 +33,7 @@ def written(path: Path, value: object) -> str:
 
 
 def test_a_policy_a_list_of_steps_and_a_text(tmp_path: Path) -> None:
-    run("init", "--policy", written(tmp_path / "policy.json", {"overseers": ["boss"]}))
+    run("init", "--policy", written(tmp_path / "policy.json", {"evidence": {"overseers": ["boss"]}}))
     run("record", "--file", written(tmp_path / "steps.json", STEPS))
     run("observe", f"@{written(tmp_path / 'mail.txt', 'Riverside confirms.')}", "--by", "A2", "--id", "mail")
     shown = run("log", "--json").output

@@ -48,7 +48,7 @@ def shares(half: dict[str, Any]) -> tuple[str, str]:
 
 
 def test_each_half_is_the_decision_with_its_candidates(demo: dict[str, Any]) -> None:
-    fields = {field.name for field in msgspec.structs.fields(Decision)} - {"return_id"} | {"return", "lacking"}
+    fields = {field.name for field in msgspec.structs.fields(Decision)} - {"return_id"} | {"return", "why"}
     assert list(demo) == ["before", "after"]
     for half in demo.values():
         assert set(half) == fields

@@ -90,9 +90,11 @@ def test_doctor_wants_the_whole_agent_or_none(team: str) -> None:
     assert "--role, --task: name the agent with all three" in done.stderr
 
 
-def test_a_return_that_did_not_end_well_names_the_command(team: str) -> None:
-    assert "readmit why" not in run("return", *WHO, "--db", team).stdout
+def test_a_return_that_did_not_end_well_says_why_and_what_would_fix_it(team: str) -> None:
+    assert "1. " not in run("return", *WHO, "--db", team).stdout
     blocked(team)
     text = run("return", *WHO, "--db", team, "--id", "r9", status=3).stdout
-    assert "Why, and what would fix it:\n  readmit why r9 --db team.db --workspace default\n" in text
-    assert "readmit why" not in run("return", *WHO, "--db", team, "--agent-facing", status=3).stdout
+    _, _, symptoms = run("why", "r9", "--db", team).stdout.partition("\n\n")
+    assert symptoms
+    assert symptoms in text
+    assert "1. " not in run("return", *WHO, "--db", team, "--agent-facing", status=3).stdout

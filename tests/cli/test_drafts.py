@@ -7,7 +7,7 @@ import json
 import pytest
 
 from readmit import Policy, Workspace
-from readmit.records.items import Drafted
+from readmit.lab import Drafted
 from tests.cli.run import WHO, run, said, view_items
 
 DRAFT = Drafted(model="reader/extract@3", quote="Riverside confirms two nights.")
@@ -17,7 +17,7 @@ DRAFT = Drafted(model="reader/extract@3", quote="Riverside confirms two nights."
 def drafted(team: str) -> str:
     """The team, in which a model drafted what took the hotel's place, under a policy that wants drafts confirmed."""
     with Workspace.open(team) as workspace:
-        workspace.as_owner().admin.govern(Policy(drafts="confirm"))
+        workspace.as_owner().admin.govern(Policy(evidence={"drafts": "confirm"}))
         seen = workspace.observe("Riverside confirms two nights.", by="A2", task="trip")
         fields = {"slot": "hotel", "supports": ["d_h"], "task": "trip", "supersedes": "h0"}
         workspace.record("Riverside confirms two nights.", id="x1", sources=[seen], by="A2", drafted=DRAFT, **fields)  # type: ignore[arg-type]
@@ -28,7 +28,7 @@ def drafted(team: str) -> str:
 def test_a_draft_counts_once_somebody_confirms_it(drafted: str) -> None:
     blocked = said("return", *WHO, "--db", drafted, status=3)
     assert {one["item"]: one["reasons"] for one in blocked["dispositions"]}["x1"] == ["draft_unconfirmed"]
-    remedies = [remedy["command"] for lack in blocked["lacking"] for remedy in lack["remedies"]]
+    remedies = [remedy["command"] for lack in blocked["why"]["lacks"] for remedy in lack["remedies"]]
     assert remedies[0] == "readmit confirm x1 --by A2"
     done = said("confirm", "x1", "--by", "A2", "--id", "c1", "--db", drafted)
     assert done["item"] == "x1"

@@ -71,25 +71,27 @@ def test_an_obligation_is_explained_as_a_duty(team: str) -> None:
 def test_missing_gives_the_operator_something_to_act_on(team: str) -> None:
     write(team, TRANSFER)
     returned = said("return", *WHO, "--db", team, status=3)
-    [lack] = returned["lacking"]
+    [lack] = returned["why"]["lacks"]
     assert (lack["name"], lack["kind"], lack["duties"], lack["critical"]) == ("d_p", "dependency", ["o_t"], True)
     [former] = lack["last"]
     assert (former["item"], former["state"], former["reasons"]) == ("p-left-out", "revoked", ["revoked"])
-    assert former["why"][0].endswith("because the driver is ill.")
+    assert former["why"][0].startswith("It fell because A4 withdrew it at epoch")
+    assert former["why"][0].endswith(": the driver is ill.")
     call = 'workspace.record("…", by="A4", slot="pickup", supports=["d_p"], sources=[…], task="trip")'
     assert [one["call"] for one in lack["remedies"]] == [call]
-    assert said("audit", "show", returned["return"], "--db", team)["lacking"] == returned["lacking"]
+    assert said("audit", "show", returned["return"], "--db", team)["why"] == returned["why"]
     for text in (
         run("return", *WHO, "--db", team, status=3).stdout,
         run("audit", "show", returned["return"], "--db", team).stdout,
     ):
-        assert "Lacking d_p, critical: needed by o_t" in text
-        assert "p-left-out “Pickup by a green car” is revoked" in text
-        assert call in text
+        assert "o_t requires d_p as critical, and nothing eligible supplies it." in text
+        assert "p-left-out “Pickup by a green car” supplies d_p, but it is revoked." in text
         assert 'readmit record "…" --by A4 --slot pickup --supports d_p --source "…" --task trip' in text
 
 
-@pytest.mark.parametrize("policy", [{}, {"on_incomplete": "reset"}, {"on_incomplete": "partial"}], ids=str)
+@pytest.mark.parametrize(
+    "policy", [{}, {"returns": {"on_incomplete": "reset"}}, {"returns": {"on_incomplete": "partial"}}], ids=str
+)
 @pytest.mark.parametrize("extra", [(), ("--json",)], ids=str)
 def test_an_agent_learns_dependency_ids_and_nothing_more(
     team: str, policy: dict[str, Any], extra: tuple[str, ...]
@@ -99,12 +101,12 @@ def test_an_agent_learns_dependency_ids_and_nothing_more(
     unfit = {"do": "dispute", "items": ["gone"], "by": "A2", "id": "q-left-out", "reason": "whose is it?"}
     gone = {"do": "oblige", "id": "gone", "text": "Buy presents", "required": ["d_h"], "by": "A2", "roles": ["payer"]}
     write(team, [*TRANSFER, gone, unfit])
-    status = {"reset": 4, "partial": 0}.get(policy.get("on_incomplete", ""), 3)
+    status = {"reset": 4, "partial": 0}.get(policy.get("returns", {}).get("on_incomplete", ""), 3)
     text = run("return", *WHO, "--db", team, "--agent-facing", *extra, status=status).stdout
     assert "d_p" in text
     for kept in ("left-out", "green car", "pickup", "driver", "revoked", "A4", "gone", "presents", "workspace.", "…"):
         assert kept not in text
-    for operators_only in ("lacking", "duties", "dispositions", "absent"):
+    for operators_only in ("why", "duties", "dispositions", "absent"):
         assert f'"{operators_only}"' not in text
 
 
@@ -112,11 +114,11 @@ def test_a_duty_that_cannot_be_handed_over_is_named_to_the_operator_alone(team: 
     write(team, [{"do": "dispute", "items": ["o"], "by": "A2", "id": "q", "reason": "whose is it?"}])
     returned = said("return", *WHO, "--db", team, status=3)
     assert (returned["absent"], returned["reasons"]) == (["o"], ["mandatory_missing"])
-    [lack] = returned["lacking"]
+    [lack] = returned["why"]["lacks"]
     assert (lack["name"], lack["kind"]) == ("o", "duty")
     text = run("return", *WHO, "--db", team, status=3).stdout
-    assert "Not fit to be handed over: duty o" in text
-    assert 'workspace.resolve("q", keep=["o"], by="A2")' in text
+    assert "The duty o has to be handed over and cannot be" in text
+    assert "readmit resolve q --keep o --by A2" in text
     agent = said("return", *WHO, "--db", team, "--agent-facing", status=3)
     assert "absent" not in agent
     assert "whose" not in json.dumps(agent)
@@ -124,12 +126,12 @@ def test_a_duty_that_cannot_be_handed_over_is_named_to_the_operator_alone(team: 
 
 def test_a_partial_view_says_so_everywhere(team: str) -> None:
     """Admitted in part is admitted: exit status 0, because the policy asks for it."""
-    govern(team, on_incomplete="partial")
+    govern(team, returns={"on_incomplete": "partial"})
     write(team, TRANSFER)
     returned = said("return", *WHO, "--db", team)
     assert (returned["kind"], returned["view"]["withheld"]) == ("admitted", ["o_t"])
     assert (returned["report"]["missing"], view_items(returned)) == (["d_p"], ["o", "h0"])
-    assert [one["name"] for one in returned["lacking"]] == ["d_p"]
+    assert [one["name"] for one in returned["why"]["lacks"]] == ["d_p"]
     for agent in ((), ("--agent-facing",)):
         text = run("return", *WHO, "--db", team, *agent).stdout
         assert text.startswith("ADMITTED IN PART  coverage 0.5 (1 of 2 obligations)")
@@ -156,10 +158,10 @@ def test_a_recovered_item_says_through_what(team: str) -> None:
     explained = said("explain", returned["return"], "rests", "--db", team)
     assert explained["disposition"]["state"] == "admitted"
     [recovered] = explained["disposition"]["recovered"]
-    assert (recovered["reason"], recovered["ref"], recovered["root"]) == ("premise_restored", "again", "premise")
+    assert (recovered["reason"], recovered["ref"], recovered["root"]) == ("recovered", "again", "premise")
     text = run("explain", returned["return"], "rests", "--db", team).stdout
-    assert "rests: It stands again through again, which says from later evidence what premise said." in text
-    assert "stands again through again in place of premise" in " ".join(
+    assert "`rests` stands again through again, which says from later evidence what premise said." in text
+    assert "stands again through again, which says from later evidence what premise said." in " ".join(
         run("audit", "show", returned["return"], "--db", team).stdout.split()
     )
 
@@ -185,11 +187,11 @@ def test_play_shows_duties_and_what_is_missing() -> None:
     played = said("play", ROOT / "examples" / "travel.json")
     before, after = played["returns"]
     assert {one["obligation"]: one["lacks"] for one in before["duties"]} == {"o_h": [], "o_t": ["d_p"]}
-    assert [one["name"] for one in before["lacking"]] == ["d_p"]
-    assert after["lacking"] == []
+    assert [one["name"] for one in before["why"]["lacks"]] == ["d_p"]
+    assert after["why"] is None
     assert all(one["handed_over"] for one in after["duties"])
     text = run("play", ROOT / "examples" / "travel.json").stdout
-    assert "Lacking d_p, critical: needed by o_t" in text
+    assert "o_t requires d_p as critical, and nothing eligible supplies it." in text
 
 
 def test_who_is_away_and_what_was_handed_over(team: str) -> None:
@@ -210,7 +212,7 @@ def test_who_is_away_and_what_was_handed_over(team: str) -> None:
 
 
 def test_a_reset_ends_the_absence(team: str) -> None:
-    govern(team, on_incomplete="reset")
+    govern(team, returns={"on_incomplete": "reset"})
     write(team, TRANSFER)
     assert said("return", *WHO, "--db", team, status=4)["view"] is None
     assert said("status", "--db", team)["away"] == []
@@ -230,7 +232,8 @@ def test_a_decision_says_whether_implicit_changes_were_looked_for(team: str) -> 
 
 def test_an_examination_is_described_in_words() -> None:
     from readmit.diagnosis.history import looked_in_words
-    from readmit.records.decisions import CoverageReport, Decision, Examination
+    from readmit.records.decisions import Examination
+    from readmit.types import CoverageReport, Decision
 
     nothing = CoverageReport(obligations=0, covered=0, critical=0, critical_covered=0)
     examined = Examination(verifier="friend", until=7, unexamined=1)

@@ -55,6 +55,17 @@ def test_the_printed_command_hands_the_view_over(team: str) -> None:
     assert "Sunrise is booked" in bundle.stdout
 
 
+def test_a_view_is_handed_over_in_the_brief_form_for_a_message(team: str) -> None:
+    import shlex
+
+    printed = run("return", *WHO, "--db", team).stdout
+    [line] = [line.strip() for line in printed.splitlines() if "readmit expose" in line]
+    words = shlex.split(line)[1:]
+    assert "## Holds now" in run(*words, "--form", "brief", "--asked", "Which hotel is it?").stdout
+    assert "--asked is for --form brief" in run(*words, "--asked", "Which hotel is it?", status=2).stderr
+    assert "leave out --retractions and --json" in run(*words, "--form", "brief", "--retractions", status=2).stderr
+
+
 def test_the_printed_command_hands_over_what_no_longer_holds(team: str) -> None:
     import shlex
 
@@ -87,9 +98,9 @@ def test_a_return_says_what_changed_as_json(team: str) -> None:
 
 
 def test_reset_has_its_own_status(team: str) -> None:
-    Path("policy.json").write_text(json.dumps({"on_incomplete": "reset"}), encoding="utf-8")
+    Path("policy.json").write_text(json.dumps({"returns": {"on_incomplete": "reset"}}), encoding="utf-8")
     assert said("admin", "govern", "policy.json", "--db", team)["policy_changed"] == [
-        "on_incomplete is 'reset', not 'block'"
+        "returns.on_incomplete is 'reset', not 'block'"
     ]
     assert "in force already" in run("admin", "govern", "policy.json", "--db", team).stdout
     assert said("init", "--db", team)["created"] is False
@@ -165,11 +176,11 @@ def test_a_secret_is_nowhere_in_the_store_and_needed_to_acknowledge(team: str) -
 
 
 def test_overrule_brings_an_item_back_and_the_audit_shows_it(team: str) -> None:
-    Path("policy.json").write_text(json.dumps({"overseers": ["lead"]}), encoding="utf-8")
+    Path("policy.json").write_text(json.dumps({"evidence": {"overseers": ["lead"]}}), encoding="utf-8")
     run("admin", "govern", "policy.json", "--db", team)
     run("record", "--file", "-", "--db", team, input=json.dumps([{"do": "revoke", "target": "h0", "by": "A2"}]))
     run("return", *WHO, "--db", team, status=3)
-    restore = ("admin", "overrule", "h0", "--grant", "restore", "--reason", "it was right", "--for", "2h", "--db", team)
+    restore = ("admin", "overrule", "h0", "--reason", "it was right", "--for", "2h", "--db", team)
     assert "may not overrule" in run(*restore, "--by", "A1", status=1).stderr
     run(*restore, "--by", "lead")
     issued = said("return", *WHO, "--db", team)

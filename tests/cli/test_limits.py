@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def db(tmp_path: Path) -> str:
     """A team whose writers may end nothing of others."""
     path = tmp_path / "team.db"
-    with Workspace.open(path, policy=Policy(overseers=("boss",), invalidations_per_writer=0)) as team:
+    with Workspace.open(path, policy=Policy(evidence={"overseers": ("boss",)}, limits={"invalidations": 0})) as team:
         source = team.observe("Sunrise confirms.", by="bob")
         team.record("Sunrise is booked", id="h0", slot="hotel", sources=[source], by="bob")
     return str(path)

@@ -143,15 +143,21 @@ def test_the_environment_says_nothing_about_a_file_of_steps(monkeypatch: pytest.
 
 
 def test_init_says_which_settings_it_changed_for_everybody() -> None:
-    Path("policy.json").write_text('{"gamma": "0.5", "looks": {"lifetime": 0}}')
-    assert "The policy that governs everybody changed: gamma is 0.5, not 1, looks.lifetime is 0, not 60" in (
+    Path("policy.json").write_text('{"paper": {"gamma": "0.5"}, "looks": {"lifetime": 0}}')
+    assert "The policy that governs everybody changed: looks.lifetime is 0, not 60, paper.gamma is 0.5, not 1" in (
         run("admin", "govern", "policy.json").stdout
     )
     assert "governs" not in run("init", "--policy", "policy.json").stdout
 
 
-@pytest.mark.parametrize("written", ['{"gama": 0.5}', '{"gama": "0.5"}', '{"gamma": "1", "gama": 0.5}'])
+@pytest.mark.parametrize("written", ['{"gama": 0.5}', '{"gama": "0.5"}', '{"paper": {"gamma": "1"}, "gama": 0.5}'])
 def test_an_unknown_setting_in_a_file_is_called_unknown_with_the_nearest_name(written: str) -> None:
     Path("policy.json").write_text(written)
     told = run("admin", "govern", "policy.json", status=1).stderr
-    assert "gama: policy.json has no such field; did you mean gamma?" in told
+    assert "gama: policy.json has no such field; did you mean paper.gamma?" in told
+
+
+def test_a_setting_outside_of_its_group_is_told_its_group() -> None:
+    Path("policy.json").write_text('{"gamma": "0.5"}')
+    told = run("admin", "govern", "policy.json", status=1).stderr
+    assert "policy.json.gamma: belongs to paper; write it as paper.gamma" in told

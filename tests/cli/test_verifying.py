@@ -9,8 +9,8 @@ import pytest
 from readmit.trust.notes import cosign_note
 from readmit.trust.private_keys import public_pem
 from tests.cli.run import run, said
+from tests.trust.issued_view import SIGNER
 from tests.trust.test_proofs import KEY, ORIGIN, OTHER, PROOF, WITNESS, WORLD
-from tests.trust.world import SIGNER
 
 COSIGNED = WORLD.prove(1, 2, WORLD.note + cosign_note(WORLD.note, WITNESS.name, OTHER, 1_800_000_000))
 

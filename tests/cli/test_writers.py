@@ -25,7 +25,7 @@ def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     run("writers", "enrol", "owner", "owner.pub", "--signer", "owner.pem", "--db", db)
     run("writers", "enrol", "bob", "bob.pub", "--signer", "owner.pem", "--db", db)
     run("writers", "enrol", "A1", "A1.pub", "--signer", "owner.pem", "--db", db)
-    (tmp_path / "policy.json").write_text(json.dumps({"writers_signed": "required"}))
+    (tmp_path / "policy.json").write_text(json.dumps({"evidence": {"writers_signed": "required"}}))
     run("admin", "govern", "policy.json", "--signer", "owner.pem", "--db", db)
     return db
 

@@ -14,8 +14,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from readmit import Workspace
-from readmit.log.location import is_url
 from tests.crash.team import STEPS
+from tests.postgres import on_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ def main(mode: str, path: str, *rest: str) -> None:
 
 
 def trace(team: Workspace, path: str, callback: Callable[[str], None]) -> None:
-    if not is_url(path):
+    if not on_server(path):
         team.admin.log.connection.sql.set_trace_callback(callback)  # type: ignore[attr-defined]
         return
     from readmit.log.engines.postgres_client import Client

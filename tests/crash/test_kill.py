@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.log.location import is_url
 from tests.conftest import NIGHTLY, ROOT
 from tests.crash.team import STEPS, prepare, usable, verify
+from tests.postgres import on_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +82,7 @@ def test_killed_at_every_point(prepared: Prepared, step: str) -> None:
     place = prepared()
     total = int(subprocess.run([*CHILD, "count", place, step], cwd=ROOT, capture_output=True, check=True).stdout)
     assert total > 5
-    most = (6 if is_url(place) else 16) if NIGHTLY else 6
+    most = (6 if on_server(place) else 16) if NIGHTLY else 4
     # How much of the signed map is read depends on random names, so a few statements more or less belong to a step.
     before, past = total - SPARE, total + SPARE
     points = [*range(0, before, max(1, before // most)), total, past]
@@ -104,6 +104,6 @@ def test_killed_at_every_point(prepared: Prepared, step: str) -> None:
             assert added == set()
         elif step in {"append", "batch", "return"}:
             # One transaction. In a file its last statement commits it; a server may get that word and answer too late.
-            assert added == set() or (is_url(place) and added == WHOLE[step])
+            assert added == set() or (on_server(place) and added == WHOLE[step])
         usable(team, "last")
         team.close()

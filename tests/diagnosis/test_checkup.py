@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from readmit.diagnosis import checkup
-from readmit.diagnosis.symptoms import Trouble
+from readmit.types import Trouble
 from tests.scene import Scene
 
 if TYPE_CHECKING:
@@ -82,10 +82,10 @@ def test_a_long_absence_is_named() -> None:
 
 
 def test_a_policy_that_admits_no_evidence_is_named() -> None:
-    scene = Scene(kinds=("obligation", "frontier"), max_items=1)
+    scene = Scene(paper={"kinds": ("obligation", "frontier")}, budgets={"items": 1})
     done = scene.team.doctor()
     assert [one.trouble for one in done.workspace.symptoms][:2] == [Trouble.POLICY, Trouble.POLICY]
-    assert 'kinds=("obligation", "frontier", "fact",)' in done.workspace.symptoms[0].remedies[0].call
+    assert '"kinds": ("obligation", "frontier", "fact",)' in done.workspace.symptoms[0].remedies[0].call
 
 
 def test_agents_beyond_the_limit_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_a_dependency_that_no_duty_requires_is_worth_knowing() -> None:
 
 
 def test_a_memory_without_duties_is_healthy() -> None:
-    scene = Scene(nothing_owed="fill")
+    scene = Scene(returns={"fill": "nothing_owed"})
     scene.fact("h", slot="hotel")
     scene.duty("theirs", roles=["guide"])
     scene.fact("bill", purposes=["billing"])

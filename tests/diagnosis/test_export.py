@@ -25,10 +25,10 @@ from prov.model import (
 )
 
 from readmit.diagnosis.export import json_lines, prov_document
-from readmit.records.acts.event import EventKind
-from readmit.records.canonical import canonical
+from readmit.errors import UnknownError
+from readmit.events import EventKind
+from readmit.lab import canonical
 from readmit.records.decisions import Returned
-from readmit.records.error_types import UnknownError
 from readmit.scenario import document as scenario
 from readmit.scenario.play import played
 from readmit.trust.merkle import tree_hash
@@ -208,7 +208,7 @@ def test_a_return_after_the_end_of_an_item_uses_the_version_that_followed() -> N
     scene.depart()
     scene.team.revoke("h", by="bob", reason="flooded")
     first = scene.come_back()
-    scene.team.admin.overrule("h", by="boss", grant="restore", reason="dry again", expires=scene.now + 9 * HOUR)
+    scene.team.admin.overrule("h", by="boss", reason="dry again", expires=scene.now + 9 * HOUR)
     second = scene.away()
     document = loaded(prov_document(scene.team._desk.log))
     used = {pair for pair in ends(document, ProvUsage) if pair[1].startswith("item/h")}
@@ -340,7 +340,7 @@ def test_odd_names_survive() -> None:
 def test_without_the_library_it_says_what_to_install(trip: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    from readmit.records.error_types import ReadmitError
+    from readmit.errors import ReadmitError
 
     monkeypatch.setitem(sys.modules, "prov.model", None)
     with pytest.raises(ReadmitError, match=r"pip install 'readmit\[prov\]'"):

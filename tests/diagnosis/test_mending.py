@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from readmit import Pair, Policy, Return
-from readmit.diagnosis.symptoms import Trouble
-from readmit.records.acts.event import Link
-from readmit.records.items import Drafted, Frontier, Obligation
+from readmit.lab import Drafted, Link, Obligation
+from readmit.records.items import Frontier
+from readmit.types import Trouble
 from tests.cli.run import paste
 from tests.keys import keys_of
 from tests.scene import Scene
@@ -170,11 +170,12 @@ def ran_out(scene: Scene) -> None:
 
 def another_purpose(scene: Scene) -> None:
     scene.covered(purposes=["billing"])
+    scene.fact("seen", purposes=["travel"])
     scene.depart()
 
 
 def another_applicability(scene: Scene) -> None:
-    scene.covered(tasks=["excursion"])
+    scene.covered(applies_to=["excursion"])
     scene.depart()
 
 
@@ -219,7 +220,7 @@ def duty_of_a_model(scene: Scene) -> None:
 
 def duty_of_an_outsider(scene: Scene) -> None:
     rules = scene.team.admin.policy
-    scene.team.as_owner().admin.govern(msgspec.structs.replace(rules, writers=()))
+    scene.team.as_owner().admin.govern(rules.changed(evidence={"writers": ()}))
     scene.team.oblige("from eve", id="theirs", required=["d"], by="eve", task="trip")
     scene.team.as_owner().admin.govern(rules)
     scene.fact("h", supports=["d"])
@@ -234,15 +235,16 @@ def duty_for_another_purpose(scene: Scene) -> None:
 
 
 def duty_for_another_task(scene: Scene) -> None:
-    scene.duty(tasks=["excursion"])
+    scene.duty(applies_to=["excursion"])
     scene.fact("h", supports=["d"])
     scene.depart()
 
 
 def not_examined(scene: Scene) -> None:
-    scene.covered()
+    """Nothing was stated before the observation, so its examination asks no model."""
+    scene.duty()
     scene.depart()
-    scene.news("The weather is fine.")
+    scene.fact("h", supports=["d"], sources=[scene.news("The weather is fine.")])
 
 
 def no_key(scene: Scene) -> None:
@@ -262,7 +264,12 @@ class Story:
     policy: tuple[tuple[str, Any], ...] = ()
     filled: tuple[tuple[str, str], ...] = ()
     purpose: str | None = None
+    """The purpose of the return before the commands."""
 
+
+BOB_WRITES = (("evidence", {"writers": ("bob",)}),)
+CONFIRMED = (("evidence", {"drafts": "confirm"}),)
+BLOCKED = (("returns", {"fill": "block"}),)
 
 STORIES = (
     Story(slot_in_capitals, Trouble.OTHER_SPELLING, "stands in slot Hotel, which differs from hotel in spelling"),
@@ -278,10 +285,15 @@ STORIES = (
     Story(role_misspelled, Trouble.AGENT_SPELLING, "1 item is for role 'Planner'; the agent's is 'planner'"),
     Story(principal_in_capitals, Trouble.AGENT_SPELLING, "1 item is for principal 'Ann'; the agent's is 'ann'"),
     Story(another_role_owes, Trouble.OUT_OF_SIGHT, "Duty o is for role 'guide'; the agent returned as 'planner'"),
-    Story(by_an_outsider, Trouble.WRITER, "supplies d, but it is unproven", (("writers", ("bob",)),)),
-    Story(seen_by_an_outsider, Trouble.WRITER, "supplies d, but it is unproven", (("writers", ("bob",)),)),
-    Story(waiting_for_a_word, Trouble.DRAFTED, "supplies hotel, but it is unproven", (("drafts", "confirm"),)),
-    Story(drafts_refused, Trouble.DRAFTED, "supplies hotel, but it is unproven", (("drafts", "refuse"),)),
+    Story(by_an_outsider, Trouble.WRITER, "supplies d, but it is unproven", BOB_WRITES),
+    Story(seen_by_an_outsider, Trouble.WRITER, "supplies d, but it is unproven", BOB_WRITES),
+    Story(
+        waiting_for_a_word,
+        Trouble.DRAFTED,
+        "supplies hotel, but it is unproven",
+        CONFIRMED,
+    ),
+    Story(drafts_refused, Trouble.DRAFTED, "supplies hotel, but it is unproven", (("evidence", {"drafts": "refuse"}),)),
     Story(in_dispute, Trouble.DISPUTED, "supplies d, but it is disputed"),
     Story(under_suspicion, Trouble.SUSPECTED, "supplies d, but it is suspected"),
     Story(withdrawn, Trouble.TAKEN_OUT, "supplies d, but it is revoked"),
@@ -289,30 +301,40 @@ STORIES = (
     Story(premise_gone, Trouble.TAKEN_OUT, "supplies d, but it is premise changed"),
     Story(ended, Trouble.TIME, "supplies d, but it is expired"),
     Story(ran_out, Trouble.LACKS, "o requires d, and nothing eligible supplies it"),
-    Story(another_purpose, Trouble.OTHER_PURPOSE, "supplies d, but it is not applicable", purpose="billing"),
+    Story(another_purpose, Trouble.OTHER_PURPOSE, "supplies d, but it is not applicable", purpose="travel"),
     Story(another_applicability, Trouble.OUT_OF_SIGHT, "supplies d, but it is not applicable"),
-    Story(nothing_evidential_admitted, Trouble.POLICY, "supplies d, but", (("kinds", ("obligation",)),)),
-    Story(too_long, Trouble.POLICY, "supplies d, but it is too large", (("max_item_chars", 200),)),
-    Story(too_much, Trouble.NO_ROOM, "does not fit the policy's budget", (("max_chars", 200),)),
+    Story(nothing_evidential_admitted, Trouble.POLICY, "supplies d, but", (("paper", {"kinds": ("obligation",)}),)),
+    Story(too_long, Trouble.POLICY, "supplies d, but it is too large", (("budgets", {"item_chars": 200}),)),
+    Story(too_much, Trouble.NO_ROOM, "does not fit the policy's budget", (("budgets", {"chars": 200}),)),
     Story(duty_in_dispute, Trouble.UNFIT, "The duty o has to be handed over and cannot be"),
     Story(no_duty, Trouble.NOTHING_OWED, "No visible duty is the agent's"),
     Story(
         nothing_at_all,
         Trouble.NOTHING_IN_SIGHT,
         "can see no item",
-        (("nothing_owed", "fill"),),
+        (("returns", {"fill": "nothing_owed"}),),
         (("slot", "hotel"),),
     ),
-    Story(nothing_owed_blocks, Trouble.POLICY, "the policy hands over nothing at all", (("nothing_owed", "block"),)),
-    Story(duty_of_a_model, Trouble.DRAFTED, "The duty o “the text of o” is not owed", (("drafts", "confirm"),)),
-    Story(duty_of_an_outsider, Trouble.WRITER, "The duty theirs “from eve” is not owed", (("writers", ("bob",)),)),
+    Story(nothing_owed_blocks, Trouble.POLICY, "the policy hands over nothing at all", BLOCKED),
+    Story(
+        duty_of_a_model,
+        Trouble.DRAFTED,
+        "The duty o “the text of o” is not owed",
+        CONFIRMED,
+    ),
+    Story(
+        duty_of_an_outsider,
+        Trouble.WRITER,
+        "The duty theirs “from eve” is not owed",
+        BOB_WRITES,
+    ),
     Story(duty_for_another_purpose, Trouble.OTHER_PURPOSE, "The duty o", purpose="travel"),
     Story(duty_for_another_task, Trouble.OUT_OF_SIGHT, "It applies to other tasks only."),
     Story(
         not_examined,
         Trouble.NOT_EXAMINED,
         "in 1 observation since the agent left, and the policy requires it (examination)",
-        (("examination", "required"),),
+        (("returns", {"examination": "required"}),),
         (("verifier", "recorded:answers.jsonl?model=m"),),
     ),
     Story(no_key, Trouble.NO_KEY, "The workspace cannot sign"),
@@ -326,7 +348,7 @@ def test_the_printed_commands_fix_it(story: Story, tmp_path: Path, monkeypatch: 
     scene = Scene(tmp_path / "team.db", **dict(story.policy))
     scene.now = datetime.now(UTC)
     story.happened(scene)
-    before = scene.come_back(purpose=story.purpose if story.purpose == "travel" else None)
+    before = scene.come_back(purpose=story.purpose)
     owed = before.decision.report.obligations
     [symptom] = [one for one in before.why().symptoms if one.trouble is story.trouble and story.says in one.says]
     assert symptom.remedies
@@ -368,7 +390,7 @@ def test_news_that_is_recorded_the_same_way_is_handed_over(story: Story) -> None
         scene.wait(timedelta(hours=1))
         kind: Any = str(item.kind)
         news[item.id] = scene.team.record(
-            "The news", by="bob", kind=kind, slot=item.slot, supports=item.supports, tasks=item.tasks,
+            "The news", by="bob", kind=kind, slot=item.slot, supports=item.supports, applies_to=item.applies_to,
             task=item.scope.task, roles=item.scope.roles, purposes=item.purposes, sources=[scene.news(f"of {item.id}")],
         )  # fmt: skip
         for event in log.about([item.id], until=log.head):
@@ -398,7 +420,7 @@ def carried_out(story: Story, scene: Scene | None = None) -> Return:
     """The return after the remedies of a story's symptom, as printed."""
     scene = Scene(**dict(story.policy)) if scene is None else scene
     story.happened(scene)
-    before = scene.come_back(purpose=story.purpose if story.purpose == "travel" else None)
+    before = scene.come_back(purpose=story.purpose)
     [symptom] = [one for one in before.why().symptoms if one.trouble is story.trouble and story.says in one.says]
     known = {"workspace": scene.team, "msgspec": msgspec, "timedelta": timedelta, "Decimal": Decimal}
     for remedy in symptom.remedies:
@@ -410,17 +432,22 @@ def carried_out(story: Story, scene: Scene | None = None) -> Return:
 
 
 def test_a_change_of_policy_keeps_the_other_settings(tmp_path: Path) -> None:
-    scene = Scene(tmp_path / "team.db", max_chars=200, writers=("bob", "boss"), gamma=Policy().gamma)
+    scene = Scene(
+        tmp_path / "team.db",
+        budgets={"chars": 200},
+        evidence={"writers": ("bob", "boss")},
+        paper={"gamma": Policy().paper.gamma},
+    )
     scene.now = datetime.now(UTC)
     too_much(scene)
     [symptom] = [one for one in scene.come_back().why().symptoms if one.trouble is Trouble.NO_ROOM]
     before = scene.team.admin.policy
     paste(symptom.remedies[0].command, scene.path)
-    assert scene.team.admin.policy == msgspec.structs.replace(before, max_chars=scene.team.admin.policy.max_chars)
+    assert scene.team.admin.policy == before.changed(budgets={"chars": scene.team.admin.policy.budgets.chars})
 
 
 def test_of_two_slots_in_two_spellings_one_statement_is_left(tmp_path: Path) -> None:
-    scene = Scene(tmp_path / "team.db", nothing_owed="fill")
+    scene = Scene(tmp_path / "team.db", returns={"fill": "nothing_owed"})
     scene.now = datetime.now(UTC)
     scene.fact("h", slot="hotel")
     scene.fact("h2", slot="Hotel")

@@ -10,14 +10,14 @@ import pytest
 
 from readmit.diagnosis import sight
 from readmit.diagnosis.like_names import alike
-from readmit.diagnosis.symptoms import Trouble
-from readmit.records.error_types import UnknownError
-from readmit.records.items import Drafted
+from readmit.errors import UnknownError
+from readmit.lab import Drafted
 from readmit.returning import desk as returning
+from readmit.types import Trouble
 from tests.scene import Scene
 
 if TYPE_CHECKING:
-    from readmit.diagnosis.symptoms import Diagnosis, Symptom
+    from readmit.types import Diagnosis, Symptom
 
 
 def troubles(found: Diagnosis) -> list[Trouble]:
@@ -41,7 +41,7 @@ def test_what_is_missing_comes_first_and_says_who_last_supplied_it() -> None:
     assert first.says == "o requires d as critical, and nothing eligible supplies it."
     assert first.grounds == ("bob last supplied it by h “the text of h”, which is revoked.",)
     assert (second.trouble, second.about) == (Trouble.TAKEN_OUT, ("h", "d"))
-    assert "because they called" in second.grounds[0]
+    assert "bob withdrew it at epoch 7: they called." in second.grounds[0]
 
 
 def test_critical_missing_dependencies_come_first() -> None:
@@ -59,7 +59,7 @@ def test_a_verdict_is_shown_with_both_quotes() -> None:
 
 
 def test_without_an_overseer_nobody_is_asked_to_restore() -> None:
-    scene = Scene(overseers=())
+    scene = Scene(evidence={"overseers": ()})
     scene.covered()
     scene.depart()
     scene.team.revoke("h", by="bob")
@@ -69,7 +69,7 @@ def test_without_an_overseer_nobody_is_asked_to_restore() -> None:
 
 
 def test_the_returning_agent_is_not_asked_to_overrule_for_itself() -> None:
-    scene = Scene(overseers=("ann",))
+    scene = Scene(evidence={"overseers": ("ann",)})
     scene.covered()
     scene.depart()
     scene.team.revoke("h", by="bob")
@@ -138,7 +138,7 @@ def test_an_empty_view_is_explained() -> None:
     found = scene.away().why()
     assert found.says.endswith("was admitted with an empty view.")
     assert of(found, Trouble.NOTHING_OWED).grounds == ("done is settled.",)
-    assert of(found, Trouble.POLICY).says.endswith("(nothing_owed = empty).")
+    assert of(found, Trouble.POLICY).says.endswith("(returns.fill = never).")
 
 
 def test_a_duty_that_has_not_begun_says_when_it_does() -> None:
@@ -149,7 +149,7 @@ def test_a_duty_that_has_not_begun_says_when_it_does() -> None:
 
 
 def test_a_partial_return_says_what_is_withheld_and_why() -> None:
-    scene = Scene(on_incomplete="partial")
+    scene = Scene(returns={"on_incomplete": "partial"})
     scene.covered()
     scene.duty("o2", ("e",))
     found = scene.away().why()
@@ -163,7 +163,7 @@ def test_a_failed_preparation_is_a_fault_with_its_name() -> None:
     scene.depart()
     failed = scene.ann().come_back(prepare=lambda *_, **__: 1 / 0)
     fault = of(failed.why(), Trouble.FAULT)
-    assert (fault.about, fault.grounds) == (("inference_failed",), ("ZeroDivisionError",))
+    assert (fault.about, fault.grounds) == (("internal_error",), ("ZeroDivisionError",))
 
 
 def test_a_cycle_that_fails_again_is_a_fault_and_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +232,7 @@ def test_a_slot_that_a_model_chose_needs_the_word_of_a_person() -> None:
 
 
 def test_a_policy_that_asks_for_less_says_so() -> None:
-    scene = Scene(gamma=Decimal("0.5"), rho=Decimal(0), newest="as_needed")
+    scene = Scene(paper={"gamma": Decimal("0.5"), "rho": Decimal(0), "newest": "as_needed"})
     scene.covered()
     scene.duty("o2", ("e",))
     scene.fact("k" * 20, supports=["e"])

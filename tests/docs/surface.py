@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PUBLIC = (
     "readmit",
     "readmit.types",
+    "readmit.policies",
     "readmit.memory",
     "readmit.inference",
     "readmit.models",

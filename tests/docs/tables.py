@@ -11,7 +11,7 @@ import inspect
 import json
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import click
 import msgspec
@@ -39,12 +39,12 @@ FIGURES = "figures"
 
 
 def reasons() -> str:
-    """Every reason code, with the state it puts an item in, what sets it aside and what it makes of a duty."""
+    """Every reason code: its state, whether an overseer can restore the item, and what it makes of a duty."""
     rows = [
-        (_code(reason), _code(reason.state), reason.doc, _code(reason.set_aside_by), _code(reason.ends_duty))
+        (_code(reason), _code(reason.state), reason.doc, "yes" if reason.restorable else "", _code(reason.ends_duty))
         for reason in Reason
     ]
-    return _table(("code", "state", "meaning", "set aside by", "ends a duty as"), rows)
+    return _table(("code", "state", "meaning", "an overseer restores it", "ends a duty as"), rows)
 
 
 def states() -> str:
@@ -74,19 +74,24 @@ def statuses() -> str:
 
 
 def settings() -> str:
-    """Every field of a policy, with its default."""
+    """Every setting of a policy by group, with its default and who would change it."""
     defaults = msgspec.to_builtins(Policy(), builtin_types=())
-    [policy] = ast.parse(inspect.getsource(Policy)).body
-    assert isinstance(policy, ast.ClassDef)
-    rows = []
-    for field, doc in zip(policy.body, policy.body[1:], strict=False):
+    parts = []
+    for name, group in get_type_hints(Policy).items():
+        rows = list(_settings(group, name, defaults[name]))
+        parts.append(f"## `{name}`\n\n{group.__doc__}\n\n{_table(('setting', 'type', 'default', 'meaning'), rows)}")
+    return "\n\n".join(parts)
+
+
+def _settings(group: type, within: str, defaults: dict[str, object]) -> Iterator[tuple[str, ...]]:
+    [found] = ast.parse(inspect.getsource(group)).body
+    assert isinstance(found, ast.ClassDef)
+    for field, doc in zip(found.body, found.body[1:], strict=False):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
             name = field.target.id
-            assert isinstance(doc, ast.Expr), f"Policy.{name} has no docstring below it"
+            assert isinstance(doc, ast.Expr), f"{group.__name__}.{name} has no docstring below it"
             meaning = inspect.cleandoc(ast.literal_eval(doc.value)).replace("\n", " ")
-            default = json.dumps(defaults[name])
-            rows.append((f"`{name}`", f"`{ast.unparse(field.annotation)}`", f"`{default}`", meaning))
-    return _table(("setting", "type", "default", "meaning"), rows)
+            yield f"`{within}.{name}`", f"`{ast.unparse(field.annotation)}`", f"`{json.dumps(defaults[name])}`", meaning
 
 
 def commands() -> str:
@@ -137,12 +142,12 @@ def _fields(kind: DeclaredKind) -> list[str]:
 
 def _writer(kind: DeclaredKind) -> str:
     from readmit.cli import main
-    from readmit.scenario.steps import step_that_does
+    from readmit.scenario.steps import every_step
 
     name = kind.verb.replace("_", "-")
     paths = [one.command_path for one in _contexts(click.Context(main, info_name="readmit")) if one.info_name == name]
     ours = [path for path in paths if path.split()[1] in {"admin", name}]
-    step = step_that_does(kind.verb) is not None
+    step = any(one.__struct_config__.tag == kind.verb for one in every_step())
     found = [*(f"`{path}`" for path in ours), *([f"a step `{kind.verb}`"] if step else [])]
     return ", ".join(found) or "readmit itself"
 

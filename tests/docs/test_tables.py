@@ -21,7 +21,15 @@ def test_every_reason_is_documented() -> None:
 
 def test_every_setting_is_documented() -> None:
     page = (REFERENCE / "settings.md").read_text(encoding="utf-8")
-    assert [name for name in Policy.__struct_fields__ if f"| `{name}` |" not in page] == []
+    groups = {name: getattr(Policy(), name).__struct_fields__ for name in Policy.__struct_fields__}
+    assert [
+        f"{group}.{name}" for group, names in groups.items() for name in names if f"| `{group}.{name}` |" not in page
+    ] == []
+
+
+def test_a_person_can_hold_the_settings_in_the_head() -> None:
+    groups = {name: getattr(Policy(), name).__struct_fields__ for name in Policy.__struct_fields__}
+    assert sum(len(names) for group, names in groups.items() if group not in ("looks", "paper")) <= 24
 
 
 def test_the_figures_of_the_house_are_about_right() -> None:

@@ -54,6 +54,11 @@ def leaves(kind: type) -> Iterator[str]:
         yield from ([name] if group is None else (f"{name}.{leaf}" for leaf in leaves(group)))
 
 
+def settings() -> list[str]:
+    """Settings of a policy that a person may have to choose, looks and the paper's apart."""
+    return [leaf for leaf in leaves(Policy) if not leaf.startswith(("looks.", "paper."))]
+
+
 def _group(hint: Any) -> type | None:
     kinds = [one for one in (hint, *get_args(hint)) if isinstance(one, type) and issubclass(one, msgspec.Struct)]
     return kinds[0] if kinds and getattr(hint, "__origin__", None) is not tuple else None
@@ -101,7 +106,6 @@ def figures() -> list[Figure]:
     repeated = tree.repeated_names()
     knots = tree.knots()
     walked = walks()
-    settings = [leaf for leaf in leaves(Policy) if not leaf.startswith("looks.")]
     sizes = [
         Figure(f"lines of code in `{room or 'readmit'}`", sum(module.lines_of_code for module in modules))
         for room, modules in tree.by_room().items()
@@ -117,7 +121,7 @@ def figures() -> list[Figure]:
         Figure("rooms in import circles, types included", sum(map(len, tree.room_knots())), 0),
         Figure("public names of `Workspace`", len(members(Workspace)), 25),
         Figure("names of `readmit`", len(readmit.__all__), 25),
-        Figure("settings of a policy, looks apart", len(settings), 24),
+        Figure("settings of a policy, looks and the paper's apart", len(settings()), 24),
         Figure("reason codes", len(Reason), 55),
         Figure("states of an item", len(State)),
         Figure("states of a duty", len(DutyState)),

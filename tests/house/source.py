@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 from collections import defaultdict
 from dataclasses import dataclass
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 LAYOUT = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
 }  # fmt: skip
-NOT_HANDLES = {"logger", "math", "np"}
+APPENDS = re.compile(r"\blog\.append$|_log\.append$")
+"""A call that appends events. ``log.audit`` and ``log.derived`` take no events."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+HIDING = re.compile(r"\bwhat (?:is|was)\b|\bnobody\b|(?<!left )(?<!leaves )\bbehind\b", re.IGNORECASE)
+"""Words of a docstring in the place of the noun that it is about. A key that a return leaves behind is named."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,16 @@ class Module:
             for one in ast.walk(node.value)
             if isinstance(one, ast.Constant) and isinstance(one.value, str)
         ]
+
+    @property
+    def hiding_docstrings(self) -> list[str]:
+        """Docstrings of one line, those of fields included, that hide the noun."""
+        texts = [
+            (node.lineno, node.value.value)
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        ]
+        return [f"{self.name}:{line}: {text}" for line, text in texts if "\n" not in text and HIDING.search(text)]
 
     @property
     def imported(self) -> Iterator[tuple[str, str]]:
@@ -162,13 +176,12 @@ class Source:
             )
         )
 
-    def touching_log(self) -> dict[str, list[str]]:
-        """Rooms that read the attribute ``log`` of a handle, each with its modules that do. Logarithms are not one."""
+    def appending(self) -> dict[str, list[str]]:
+        """Rooms that append events to a log, each with its modules that do; the room of the log itself apart."""
         rooms: defaultdict[str, list[str]] = defaultdict(list)
         for module in self.modules:
-            if any(
-                isinstance(node, ast.Attribute) and node.attr == "log" and ast.unparse(node.value) not in NOT_HANDLES
-                for node in ast.walk(module.tree)
+            if module.room != "log" and any(
+                isinstance(node, ast.Call) and APPENDS.search(ast.unparse(node.func)) for node in ast.walk(module.tree)
             ):
                 rooms[module.room].append(module.name)
         return dict(rooms)

@@ -97,7 +97,7 @@ def _day() -> dict[str, Walk]:
         with traced(verb) as found[verb]:
             return call()
 
-    with Workspace.open(":memory:", policy=Policy(overseers=("boss",))) as trip:
+    with Workspace.open(":memory:", policy=Policy(evidence={"overseers": ("boss",)})) as trip:
         planner = trip.agent("ann", role="planner", task="trip")
         source = trip.observe("Sunrise confirms two nights.", by="bob")
         trip.oblige("Prepare the hotel details", required=["hotel"], by="bob", sources=[source])

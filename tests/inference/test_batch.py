@@ -40,7 +40,8 @@ def answered(directory: Path, round_: int, *, only: int | None = None, model: Ru
 
 def inference(workspace: Workspace, directory: Path) -> Inference:
     model = Batch(directory, "strong")
-    return Inference(workspace, Settings(signals=NEAR), verifier=model, implier=model, embedder=Lexical())
+    settings = Settings(signals=NEAR, all_pairs=0, near=-100, pairs_per_call=1)
+    return Inference(workspace, settings, verifier=model, implier=model, embedder=Lexical())
 
 
 def test_rounds_to_a_finished_return(tmp_path: Path) -> None:

@@ -6,11 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner
 
-from readmit.cli.app import main
-from readmit.cli.status import Status
-from readmit.models.embedders import Lexical
+from readmit.inference import preparation
+from readmit.lab import Status
+from tests.cli.run import run
 from tests.inference.test_batch import answered
 from tests.inference.world import BEDTIME, SHIFT, SHOES
 
@@ -21,7 +20,7 @@ WHO = ("--principal", "A1", "--role", "helper", "--task", "advice")
 
 
 def typed(*words: str, ends: Status = Status.OK) -> Any:
-    done = CliRunner().invoke(main, [*words, "--json"])
+    done = run(*words, "--json", status=None)
     assert done.exit_code == ends, done.output
     return json.loads(done.output) if done.output else None
 
@@ -46,11 +45,11 @@ def test_prepare_then_return_through_batch_files(team: Path) -> None:
         "--embedder",
         "lexical",
     )
-    for number in (1, 2):
-        stopped = typed("prepare", *WHO, *models, ends=Status.WAITING)
-        assert stopped["error"]["type"] == "PendingAnswers"
-        assert typed("batch", "status", "answers", ends=Status.WAITING)["waiting"] > 0
-        answered(team / "answers", number)
+    # Every pair is judged, so that one round of answers is enough.
+    stopped = typed("prepare", *WHO, *models, ends=Status.WAITING)
+    assert stopped["error"]["type"] == "PendingAnswers"
+    assert typed("batch", "status", "answers", ends=Status.WAITING)["waiting"] == 1
+    answered(team / "answers", 1)
     assert typed("prepare", *WHO, *models)["invalidated"] == ["bedtime"]
     assert typed("batch", "status", "answers")["waiting"] == 0
     assert typed("batch", "check", "answers")["ok"] is True
@@ -72,12 +71,12 @@ def test_return_prepares_itself_when_asked_to(team: Path) -> None:
     for _ in range(2):
         stopped = typed("return", *WHO, "--prepare", *MODELS, "--id", "r1", ends=Status.WAITING)
         assert stopped["error"]["type"] == "PendingAnswers"
-    assert "r1" not in CliRunner().invoke(main, ["audit", "list"]).output
+    assert "r1" not in run("audit", "list", status=None).output
     answered(team / "answers", 1)
     returned = typed("return", *WHO, "--prepare", *MODELS, "--id", "r1")
     assert (state(returned), returned["prepared"]["invalidated"]) == ("premise_changed", ["bedtime"])
     assert "prepared" not in typed("return", *WHO, "--prepare", *MODELS, "--agent-facing")
-    said = CliRunner().invoke(main, ["return", *WHO, "--prepare", *MODELS]).output
+    said = run("return", *WHO, "--prepare", *MODELS, status=None).output
     assert "A1 as helper for advice" in said
     assert state(typed("return", *WHO)) == "premise_changed"
 
@@ -98,9 +97,9 @@ def test_a_model_that_fails_leaves_a_suspicion_and_the_return_is_decided_without
 
 
 def test_a_preparation_that_fails_refuses_the_return(team: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Lexical, "embed", lambda *_: 1 / 0)
+    monkeypatch.setattr(preparation, "find_pairs", lambda *_: 1 / 0)
     refused = typed("return", *WHO, "--prepare", *MODELS, ends=Status.BLOCKED)
-    assert (refused["reasons"], refused["report"]["covered"]) == (["inference_failed"], 0)
+    assert (refused["reasons"], refused["report"]["covered"]) == (["internal_error"], 0)
     assert "prepared" not in refused
 
 
@@ -113,7 +112,7 @@ def test_a_preparation_that_fails_refuses_the_return(team: Path, monkeypatch: py
     ],
 )
 def test_models_and_prepare_go_together(team: Path, words: tuple[str, ...], said: str) -> None:
-    done = CliRunner().invoke(main, ["return", *WHO, *words])
+    done = run("return", *WHO, *words, status=None)
     assert done.exit_code == Status.USAGE
     assert said in done.output
 
@@ -122,7 +121,7 @@ def test_a_slip_in_the_settings_decides_nothing(team: Path) -> None:
     (team / "s.json").write_text('{"signals": ["scan"]}')
     words = ("return", *WHO, "--prepare", "--verifier", "batch:answers?model=m", "--settings", "s.json", "--id", "r1")
     assert "scanner: none is given" in typed(*words, ends=Status.ERROR)["error"]["message"]
-    assert "r1" not in CliRunner().invoke(main, ["audit", "list"]).output
+    assert "r1" not in run("audit", "list", status=None).output
 
 
 def test_prepare_settles_open_disputes_first_in_the_name_given(team: Path) -> None:
@@ -151,17 +150,17 @@ def test_batch_check_reports_what_is_odd(team: Path) -> None:
 
 
 def test_settings_come_from_a_file_and_errors_name_the_field(team: Path) -> None:
-    (team / "s.json").write_text('{"per_targets": 3}')
+    (team / "s.json").write_text('{"all_pair": 3}')
     words = ("prepare", *WHO, "--verifier", "batch:answers?model=m", "--settings", "s.json")
     message = typed(*words, ends=Status.ERROR)["error"]["message"]
-    assert "per_targets" in message
-    assert "per_target" in message
+    assert "all_pair" in message
+    assert "all_pairs" in message
     (team / "s.json").write_text('{"signals": ["scan"]}')
     assert "scanner: none is given" in typed(*words, ends=Status.ERROR)["error"]["message"]
 
 
 def test_extract_needs_evidence_or_all(team: Path) -> None:
-    typed_ = CliRunner().invoke(main, ["ingest", "--by", "A2", "--extractor", "batch:answers?model=m"])
+    typed_ = run("ingest", "--by", "A2", "--extractor", "batch:answers?model=m", status=None)
     assert typed_.exit_code == Status.USAGE
     assert typed("ingest", "--all", "--by", "A2", "--extractor", "batch:answers?model=m", ends=Status.WAITING)
     assert typed("batch", "status", "answers", ends=Status.WAITING)["requests"] == 3

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import NoReturn
 
 import pytest
 
 from readmit import Reason, Workspace
-from readmit.models.embedders import Lexical
-from readmit.models.protocols import Fault
-from readmit.records.acts.event import EventKind
+from readmit.errors import NotAllowedError, RecordError, UnknownError
+from readmit.events import EventKind
+from readmit.lab import as_readmit
+from readmit.models import Fault, Lexical
 from readmit.records.decisions import Examination
-from readmit.records.error_types import NotAllowedError, RecordError, UnknownError
-from readmit.records.policy import AUTHOR
-from readmit.records.verdicts import Answer, Examine, Verdict
-from readmit.workspace.workspace import as_readmit
+from readmit.records.verdicts import Examine
 from tests.inference.world import SHIFT, SHOES, STRUCTURE, Ruled, away, foresee, hear, home
 
 
 def claims(workspace: Workspace) -> list[Examine]:
     events = [event for event in workspace._desk.log.tail() if event.kind is EventKind.EXAMINE]
-    assert {event.by for event in events} <= {AUTHOR}
+    assert {event.by for event in events} <= {"readmit"}
     return [event.payload for event in events]  # type: ignore[misc]
 
 
@@ -48,7 +45,7 @@ def test_a_preparation_says_who_looked_and_how_far() -> None:
 
 
 def test_also_where_there_was_nothing_to_find() -> None:
-    with home(examination="required") as workspace:
+    with home(returns={"examination": "required"}) as workspace:
         agent = away(workspace)
         assert agent.come_back().reasons == (Reason.NOT_EXAMINED,)
         assert foresee(workspace, Ruled()).prepare(agent).open == 0
@@ -57,7 +54,7 @@ def test_also_where_there_was_nothing_to_find() -> None:
 
 
 def test_a_return_that_prepares_itself_is_examined() -> None:
-    with home(examination="required") as workspace:
+    with home(returns={"examination": "required"}) as workspace:
         agent = away(workspace)
         hear(workspace, SHOES)
         outcome = foresee(workspace, Ruled()).come_back(agent)
@@ -71,18 +68,18 @@ def test_a_preparation_that_fails_claims_nothing() -> None:
         def embed(self, texts: object) -> NoReturn:
             raise OSError("no route")
 
-    with home(examination="required") as workspace:
+    with home(returns={"examination": "required"}) as workspace:
         agent = away(workspace)
         hear(workspace, SHOES)
         inference = foresee(workspace, Ruled())
         inference.team.embedder = Down()
-        assert inference.come_back(agent).reasons == (Reason.INFERENCE_FAILED,)
+        assert inference.come_back(agent).reasons == (Reason.INTERNAL_ERROR,)
         assert claims(workspace) == []
         assert agent.come_back().reasons == (Reason.NOT_EXAMINED,)
 
 
 def test_what_was_observed_since_is_counted() -> None:
-    with home(examination="required") as workspace:
+    with home(returns={"examination": "required"}) as workspace:
         agent = away(workspace)
         hear(workspace, SHOES)
         inference = foresee(workspace, Ruled())
@@ -98,7 +95,7 @@ def test_what_was_observed_since_is_counted() -> None:
 
 
 def test_an_agent_that_may_not_write_cannot_undo_an_examination() -> None:
-    with home(examination="required", writers=("A1", "A5", "A2")) as workspace:
+    with home(returns={"examination": "required"}, evidence={"writers": ("A1", "A5", "A2")}) as workspace:
         agent = away(workspace)
         foresee(workspace, Ruled()).prepare(agent)
         for number in range(3):
@@ -123,7 +120,7 @@ def test_an_examination_is_for_one_departure_role_and_purpose() -> None:
 
 def test_an_item_recorded_later_from_older_evidence_is_not_examined_yet() -> None:
     """The observations in between were looked at, but not for this item."""
-    with home(examination="required") as workspace:
+    with home(returns={"examination": "required"}) as workspace:
         agent = away(workspace)
         early = workspace.observe("The user likes to read at ten.", by="A1", task="advice")
         hear(workspace, SHIFT, SHOES)
@@ -139,58 +136,16 @@ def test_an_item_recorded_later_from_older_evidence_is_not_examined_yet() -> Non
         assert agent.come_back().admitted
 
 
-def test_what_the_limits_left_out_is_not_claimed_not_even_by_the_next_look() -> None:
-    with home(critical=False) as workspace:
-        agent = away(workspace)
-        hear(workspace, *(f"Remark {number} about nothing much." for number in range(8)))
-        narrow = foresee(workspace, Ruled(), pairs_per_return=3, on_cut="note")
-        first = narrow.prepare(agent)
-        assert first.cut
-        looked = first.until
-        assert looked < first.epoch
-        missed = [
-            one for one in workspace._desk.log.observations(agent.identity, until=first.epoch) if one.epoch > looked
-        ]
-        outcome = agent.come_back()
-        assert outcome.request.examination == Examination(verifier="ruled", until=looked, unexamined=len(missed))
-        # The next look starts where this one ended and cuts nothing: what was left out is still left out.
-        hear(workspace, "One more remark.")
-        second = narrow.prepare(agent)
-        assert (second.cut, second.until) == ((), looked)
-        again = agent.come_back().request.examination
-        assert again == Examination(verifier="ruled", until=looked, unexamined=len(missed) + 1)
-        # An examination of everything may say so.
-        wide = foresee(workspace, Ruled(), pairs_per_return=None).prepare(agent)
-        assert wide.until == wide.epoch
-        last = agent.come_back().request.examination
-        assert last is not None
-        assert last.unexamined == 0
-
-
-def test_pairs_of_critical_items_that_were_cut_are_suspicions_and_so_accounted_for() -> None:
+def test_unseen_pairs_of_critical_items_are_suspicions_and_so_accounted_for() -> None:
     with home() as workspace:
         agent = away(workspace)
         hear(workspace, *(f"Remark {number} about nothing much." for number in range(4)))
-        prepared = foresee(workspace, Ruled(), pairs_per_return=0, on_cut="block", kinds=("fact",)).prepare(agent)
+        model = Ruled(broken={"implied": Fault.UNAVAILABLE})
+        prepared = foresee(workspace, model, signals=("implied_facts",), kinds=("fact",)).prepare(agent)
         assert prepared.suspected
-        left = {pair for pair in (*prepared.cut, *prepared.unseen) if pair.item != "bedtime"}
+        left = {pair for pair in prepared.unseen if pair.item != "bedtime"}
         first = min(workspace._desk.log.evidence(pair.evidence).epoch for pair in left)
         assert prepared.until == first - 1, "those of the other item are neither judged nor suspected"
-
-
-def test_a_left_out_pair_that_somebody_settles_is_no_gap_any_more() -> None:
-    with home(critical=False) as workspace:
-        agent = away(workspace)
-        hear(workspace, *(f"Remark {number} about nothing much." for number in range(4)))
-        narrow = foresee(workspace, Ruled(), pairs_per_return=3, on_cut="note")
-        first = narrow.prepare(agent)
-        for pair in first.cut:
-            workspace.judge(Verdict(pair=pair, answer=Answer.COMPATIBLE, confidence=Decimal(1)), by="A2")
-        second = narrow.prepare(agent)
-        assert second.until == second.epoch
-        last = agent.come_back().request.examination
-        assert last is not None
-        assert last.unexamined == 0
 
 
 def test_what_a_failed_answer_hid_is_not_claimed_and_looked_at_again() -> None:

@@ -7,13 +7,13 @@ import pytest
 
 from readmit import Workspace
 from readmit.errors import ModelError
-from readmit.inference import Inference, Turn
+from readmit.inference import Inference, Settings, Turn
 from readmit.inference.derive import maker, source_of
 from readmit.lab import Drafted
 from readmit.models import Fault, Lexical
 from readmit.models.stages.extract import PROMPT
 from readmit.models.stages.imply import PREMISES
-from tests.inference.world import Clock, Ruled, scored, states, texts_of
+from tests.inference.world import Ruled, scored, states, texts_of, ticking
 
 if TYPE_CHECKING:
     from readmit.models import Ask
@@ -40,7 +40,7 @@ INVENTED = claim("nobody said this", "The moon is booked.", "invented")
 
 
 def space(model: Ruled) -> tuple[Workspace, Inference]:
-    workspace = Workspace.open(clock=Clock())
+    workspace = Workspace.open(clock=ticking())
     return workspace, Inference(workspace, verifier=model, extractor=model, embedder=Lexical())
 
 
@@ -75,23 +75,26 @@ def test_extracting_again_changes_and_costs_nothing() -> None:
 
 def test_premises_that_came_with_an_item_are_not_asked_for() -> None:
     model = reader(HOTEL)
-    workspace = Workspace.open(clock=Clock())
-    inference = Inference(workspace, verifier=model, extractor=model, implier=model, embedder=Lexical())
-    model.rules["verify"] = lambda ask: scored(ask, lambda _: 0.1)
+    workspace = Workspace.open(clock=ticking())
+    inference = Inference(
+        workspace, Settings(all_pairs=0, near=-100), verifier=model, extractor=model, implier=model, embedder=Lexical()
+    )
+    model.rules["verify"] = lambda ask: scored(ask, lambda *_: 0.1)
     inference.ingest([workspace.observe("Sunrise confirms two nights.", by="A2")], by="A2")
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
     workspace.observe("It rained.", by="A3")
     inference.prepare(agent)
     assert (model.asked["premises"], model.asked["implied"]) == (0, 1)
-    # The verifier reads the words that the item was drawn from.
-    assert "Sunrise confirms two nights." in model.seen[-1].user
+    assert "Sunrise confirms two nights" in model.seen[-1].user
 
 
 def test_what_items_were_drawn_from_implies_what_they_state() -> None:
     model = reader(HOTEL)
-    workspace = Workspace.open(clock=Clock())
-    inference = Inference(workspace, verifier=model, extractor=model, implier=model, embedder=Lexical())
+    workspace = Workspace.open(clock=ticking())
+    inference = Inference(
+        workspace, Settings(all_pairs=0, near=-100), verifier=model, extractor=model, implier=model, embedder=Lexical()
+    )
     workspace.record(
         "The bus stops there.", id="bus", sources=[workspace.observe("The bus stops there.", by="A2")], by="A2"
     )
@@ -102,11 +105,56 @@ def test_what_items_were_drawn_from_implies_what_they_state() -> None:
     assert (model.asked["premises"], model.asked["implied"]) == (1, 0)
 
 
-def test_the_later_conversation_keeps_the_slot_whatever_the_order_of_extraction() -> None:
+def read_in_order(*claims: dict[str, object], by: tuple[str, ...] = ()) -> dict[str, str]:
+    """Ingest the quote of each claim as a conversation of its own, and say how each statement stands."""
+    workspace, inference = space(reader(*claims))
+    for number, one in enumerate(claims):
+        said = workspace.observe(f"{one['quote']}.", by="A2")
+        inference.ingest([said], by=by[number] if by else "A2")
+    agent = workspace.agent("A1", role="planner", task="trip")
+    agent.depart()
+    return {workspace._desk.log.item(item).text: state for item, state in states(agent.come_back()).items()}
+
+
+def test_two_drafts_in_one_slot_stand_side_by_side() -> None:
+    lisbon = claim("I like Lisbon in March", "The user likes Lisbon in March.", "travel.preference")
+    alps = claim("I am keen on the Alps", "The user is keen on the Alps.", "travel.preference", operation="update")
+    assert set(read_in_order(lisbon, alps).values()) == {"admitted"}
+
+
+def test_an_update_takes_the_place_of_what_it_names_and_of_nothing_else() -> None:
+    lisbon = claim("I like Lisbon in March", "I like Lisbon in March.", "travel.preference")
+    porto = claim("I like Porto", "I like Porto.", "travel.preference")
+    moved = claim("I no longer like Lisbon", "I no longer like Lisbon.", "travel.preference", operation="delete")
+    assert read_in_order(lisbon, porto, moved) == {
+        "I like Lisbon in March.": "superseded",
+        "I like Porto.": "admitted",
+        "I no longer like Lisbon.": "admitted",
+    }
+    added = {**moved, "operation": "add"}
+    assert set(read_in_order(lisbon, porto, added).values()) == {"admitted"}
+    # Nobody ends by a model's reading what somebody else recorded: that is for the verifier.
+    assert set(read_in_order(lisbon, moved, by=("A2", "A3")).values()) == {"admitted"}
+
+
+def test_a_draft_competes_with_what_a_person_recorded() -> None:
     workspace, inference = space(reader(HOTEL, MOVED))
     old = workspace.observe("Sunrise confirms two nights.", by="A2")
     new = workspace.observe("Riverside took over.", by="A2")
-    inference.ingest([new], by="A2")
+    inference.ingest([old], by="A2")
+    workspace.record("Riverside is booked.", id="r", slot="hotel.booking", sources=[new], by="A2")
+    agent = workspace.agent("A1", role="planner", task="trip")
+    agent.depart()
+    found = {workspace._desk.log.item(item).text: state for item, state in states(agent.come_back()).items()}
+    assert found == {"Riverside is booked.": "admitted", "Sunrise confirms two nights": "superseded"}
+
+
+def test_the_later_conversation_keeps_a_persons_slot_whatever_the_order_of_extraction() -> None:
+    workspace, inference = space(reader(HOTEL, MOVED))
+    old = workspace.observe("Sunrise confirms two nights.", by="A2")
+    new = workspace.observe("Riverside took over.", by="A2")
+    (one,) = inference.ingest([new], by="A2")
+    workspace.confirm(one.items[0], by="A3")
     inference.ingest([old], by="A2")
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
@@ -173,15 +221,15 @@ def test_a_plan_opens_obligations_bound_to_the_task() -> None:
             {
                 "obligation": "Send the itinerary.",
                 "needs": [
-                    {"name": "hotel", "needed": "Which hotel is booked.", "critical": True},
-                    {"name": "train", "needed": "Which train is taken.", "critical": False},
+                    {"name": "hotel", "needed": "Which hotel is booked.", "critical": True, "many": False},
+                    {"name": "train", "needed": "Which train is taken.", "critical": False, "many": False},
                 ],
             }
         ],
         "queries": ["hotel booking", "train", "pickup"],
     }
     model = Ruled(rules={"plan": lambda _: json.dumps(plan)})
-    workspace = Workspace.open(clock=Clock())
+    workspace = Workspace.open(clock=ticking())
     inference = Inference(workspace, planner=model)
     planned = inference.plan("Send the final itinerary.", by="A1", role="planner", task="trip")
     assert (planned.required, planned.critical) == (("hotel", "train"), ("hotel",))

@@ -17,7 +17,7 @@ ORDERS = (
 
 def obedient(stale: float, **quotes: str) -> Ruled:
     """A model that gives the scores and quotes it is constructed with."""
-    return Ruled(name="obedient", rules={"verify": lambda ask: scored(ask, lambda _: stale, **quotes)})
+    return Ruled(name="obedient", rules={"verify": lambda ask: scored(ask, lambda *_: stale, **quotes)})
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -29,7 +29,7 @@ def test_orders_stay_between_the_fences_of_the_request(order: str) -> None:
     foresee(workspace, model).prepare(agent)
     for ask in (one for one in model.seen if one.stage == "verify"):
         assert order not in ask.system
-        inside = texts_of(ask)["later observation"]
+        inside = texts_of(ask)["later observations"]
         assert inside.endswith(order.splitlines()[-1])
         assert ask.user.count(order.splitlines()[0]) == inside.count(order.splitlines()[0])
 
@@ -37,7 +37,7 @@ def test_orders_stay_between_the_fences_of_the_request(order: str) -> None:
 @pytest.mark.parametrize("order", ORDERS)
 def test_still_valid_revives_nothing(order: str) -> None:
     """A model that was talked into *compatible* leaves the item as it would be without any model, and no better."""
-    workspace = home(overseers=("lead",))
+    workspace = home(evidence={"overseers": ("lead",)})
     agent = away(workspace)
     hear(workspace, SHIFT)
     assert states(foresee(workspace, Ruled()).come_back(agent))["bedtime"] == "premise_changed"
@@ -65,7 +65,7 @@ def test_invalidate_everything_needs_words_that_are_there() -> None:
 def test_what_a_poisoned_observation_took_out_names_its_writer_and_can_be_restored() -> None:
     from datetime import timedelta
 
-    workspace = home(overseers=("lead",))
+    workspace = home(evidence={"overseers": ("lead",)})
     agent = away(workspace)
     hear(workspace, ORDERS[3])
     inference = foresee(workspace, obedient(1.0))
@@ -73,5 +73,5 @@ def test_what_a_poisoned_observation_took_out_names_its_writer_and_can_be_restor
     assert states(returned)["bedtime"] == "premise_changed"
     (cause,) = returned.explain("bedtime").disposition.causes
     assert workspace._desk.log.evidence(cause.ref).by == "A5"
-    workspace.admin.overrule("bedtime", grant="restore", by="lead", reason="A5 was tricked.", expires=timedelta(days=1))
+    workspace.admin.overrule("bedtime", by="lead", reason="A5 was tricked.", expires=timedelta(days=1))
     assert states(inference.come_back(agent))["bedtime"] == "admitted"

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
+from readmit import Workspace
 from readmit.inference.derive import VECTOR, maker, source_of
 from readmit.log.engines.sqlite import SqliteConnection
 from readmit.models import Lexical
@@ -54,17 +53,9 @@ def test_derived_texts_survive_the_process_and_older_files_get_their_table(tmp_p
     with home(file) as space:
         space._desk.log.derived.write("facts", "m", {"a": b"1"})
         space._desk.log.derived.write("facts", "m", {"a": b"2"})
-    with home(file) as space:
+    with Workspace.open(file, name="home") as space:
         assert space._desk.log.derived.read("facts", "m", ["a"]) == {"a": b"2"}
     connection = SqliteConnection(file)
     query = "SELECT count(*) FROM sqlite_master WHERE name = 'derived'"
     assert connection.sql.execute(query).fetchone() == (1,)
     connection.close()
-
-
-def test_vectors_of_another_workspace_cannot_be_asked_for() -> None:
-    from readmit.errors import ModelError
-    from readmit.inference.derive import _Kept
-
-    with home() as space, pytest.raises(ModelError, match="open that workspace"):
-        _Kept(space._desk.log.derived, "home").read_vectors("other", "lexical", [])

@@ -9,36 +9,30 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import Pair
+from readmit import Pair, Reason, Workspace
 from readmit.cli.model_use.model_options import prepared_lines
-from readmit.inference import Inference, Prepared, Settings
-from readmit.inference.settings import RequestBudgets
-from readmit.models.batch import Batch, batch_status, unanswered_requests
-from readmit.models.embedders import Lexical
-from readmit.models.protocols import Fault
-from readmit.models.stages.extract import Turn
-from readmit.records.acts.event import EventKind, Link
-from readmit.records.canonical import decode, digest
-from readmit.records.error_types import ModelError, PendingAnswers
+from readmit.errors import ModelError, PendingAnswers
+from readmit.events import EventKind
+from readmit.inference import Inference, Prepared, RequestBudgets, Settings, Turn
+from readmit.lab import Link, Obligation, as_readmit, decode, digest
+from readmit.models import Batch, Fault, Lexical, batch_status
+from readmit.models.batch import unanswered_requests
+from readmit.policies import Policy
 from readmit.records.identity import own_id
-from readmit.records.items import Obligation
-from readmit.records.policy import AUTHOR, Policy
-from readmit.records.reasons import Reason
-from readmit.workspace.workspace import Workspace, as_readmit
 from tests.inference.test_batch import answered
 from tests.inference.test_ingesting import claim
-from tests.inference.world import STRUCTURE, Clock, Ruled, scored, texts_of
+from tests.inference.world import STRUCTURE, Ruled, scored, texts_of, ticking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from readmit.models.protocols import Ask
-    from readmit.workspace.agent import Agent
+    from readmit import Agent
+    from readmit.models import Ask
 
 NEEDS = [
-    {"name": "lodging.place", "needed": "Where the group sleeps on Friday.", "critical": True},
-    {"name": "train.time", "needed": "When the train leaves.", "critical": False},
+    {"name": "lodging.place", "needed": "Where the group sleeps on Friday.", "critical": True, "many": False},
+    {"name": "train.time", "needed": "When the train leaves.", "critical": False, "many": False},
 ]
 SUNRISE = "Two rooms are reserved at the Sunrise Inn."
 TRAIN = "The train leaves at nine."
@@ -75,9 +69,11 @@ def perfect(ask: Ask) -> str:
 
 
 def verdict(ask: Ask) -> str:
-    new = texts_of(ask)["later observation"]
-    quote = INSTEAD if "flooded" in new else new
-    return scored(ask, lambda old: 0.9 if "Sunrise" in old and "flooded" in new else 0.1, evidence_quote=quote)
+    return scored(
+        ask,
+        lambda old, new: 0.9 if "Sunrise" in old and "flooded" in new else 0.1,
+        evidence_quote=lambda _, new: INSTEAD if "flooded" in new else new,
+    )
 
 
 def answering(**rules: Callable[[Ask], str]) -> Ruled:
@@ -96,10 +92,10 @@ def answering(**rules: Callable[[Ask], str]) -> Ruled:
 
 
 def opened(model: Ruled, *, linker: bool = True, policy: dict[str, Any] | None = None, **settings: Any) -> Inference:
-    workspace = Workspace.open(clock=Clock(), policy=Policy(**policy or {}))
+    workspace = Workspace.open(clock=ticking(), policy=Policy(**policy or {}))
     return Inference(
         workspace,
-        Settings(**{"signals": STRUCTURE, **settings}),
+        Settings(**{"signals": STRUCTURE, "all_pairs": 0, "near": -100, **settings}),
         verifier=model,
         planner=model,
         extractor=model,
@@ -120,7 +116,7 @@ def begun(inference: Inference) -> Agent:
 def links(workspace: Workspace) -> dict[tuple[str, str], Link]:
     """Every link on the log, by need and text."""
     events = [event for event in workspace._desk.log.tail() if event.kind is EventKind.LINK]
-    assert {event.by for event in events} <= {AUTHOR, "A1"}
+    assert {event.by for event in events} <= {"readmit", "A1"}
     found = [event.payload for event in events if isinstance(event.payload, Link)]
     return {(one.need, workspace._desk.log.item(one.item).text): one for one in found}
 
@@ -153,7 +149,7 @@ def test_a_duty_that_was_planned_says_so_and_keeps_its_needs_in_words() -> None:
     (duty,) = inference.plan("Inform everyone how the trip begins.", by="A1", role="planner", task="trip").obligations
     drafted = inference.workspace._desk.log.item(duty).drafted
     assert drafted is not None
-    assert drafted.model == "ruled/plan@1"
+    assert drafted.model == "ruled/plan@2"
 
 
 def test_one_request_shows_needs_in_words_and_a_second_return_asks_nothing() -> None:
@@ -217,7 +213,7 @@ def test_a_linker_that_fails_is_reported_and_asked_again() -> None:
     assert prepared.unlinked == ("lodging.place", "train.time")
     # A failed link does not make the need an open question, which would not block.
     refused = inference.come_back(agent)
-    assert (refused.kind, refused.reasons) == ("blocked", (Reason.INFERENCE_FAILED,))
+    assert (refused.kind, refused.reasons) == ("blocked", (Reason.INTERNAL_ERROR,))
     del model.broken["link"]
     assert inference.prepare(agent).links == 2
     assert inference.come_back(agent).admitted
@@ -329,7 +325,7 @@ def test_a_link_that_a_person_withdrew_is_not_drawn_again() -> None:
     assert links(workspace)["lodging.place", BOOKED].withdrawn
 
 
-@pytest.mark.parametrize("off", [{"linking": False}, {"policy": {"drafts": "refuse"}}])
+@pytest.mark.parametrize("off", [{"linking": False}, {"policy": {"evidence": {"drafts": "refuse"}}}])
 def test_it_can_be_left_out(off: dict[str, Any]) -> None:
     model = answering()
     inference = opened(model, **off)
@@ -352,7 +348,7 @@ def needing_the_inn(inference: Inference, observed: str = FLOODED) -> Agent:
 
 
 @pytest.mark.parametrize(
-    ("options", "drafted"), [({}, 1), ({"linking": False}, 0), ({"policy": {"drafts": "refuse"}}, 0)]
+    ("options", "drafted"), [({}, 1), ({"linking": False}, 0), ({"policy": {"evidence": {"drafts": "refuse"}}}, 0)]
 )
 def test_where_drafts_are_refused_nothing_takes_a_place(options: dict[str, Any], drafted: int) -> None:
     inference = opened(answering(), **options)
@@ -361,12 +357,15 @@ def test_where_drafts_are_refused_nothing_takes_a_place(options: dict[str, Any],
 
 
 def test_an_item_that_is_linked_to_a_critical_need_is_critical_in_the_same_preparation() -> None:
-    inference = opened(answering(), signals=("embedding",), pairs_per_return=0)
+    model = answering()
+    model.broken["implied"] = Fault.UNAVAILABLE
+    inference = opened(model, signals=("implied_facts",))
+    inference.team.implier = model
     agent = begun(inference)
     inference.workspace.observe("The Sunrise Inn has a new sign.", by="A2", task="trip")
     prepared = inference.prepare(agent)
-    # Of what the limits cut, the pair of what the critical need rests on is a suspicion now.
-    assert len(prepared.cut) > 1
+    # Of what the failed answer hid, the pair of what the critical need rests on is a suspicion now.
+    assert len(prepared.unseen) > 1
     assert prepared.suspected == 1
 
 
@@ -441,7 +440,7 @@ def test_what_already_says_it_is_not_drafted_again() -> None:
 def test_words_that_would_say_something_else_alone_come_whole_or_not_at_all(
     observed: str, quote: str, drafted: str | None
 ) -> None:
-    inference = opened(answering(verify=lambda ask: scored(ask, lambda _: 0.9, evidence_quote=quote)))
+    inference = opened(answering(verify=lambda ask: scored(ask, lambda *_: 0.9, evidence_quote=quote)))
     workspace = inference.workspace
     agent = needing_the_inn(inference, observed)
     prepared = inference.prepare(agent)
@@ -452,7 +451,7 @@ def test_words_that_would_say_something_else_alone_come_whole_or_not_at_all(
 
 def test_a_replacement_does_not_stand_in_for_what_a_person_called_critical() -> None:
     model = answering()
-    inference = opened(model, policy={"fill": True})
+    inference = opened(model, policy={"returns": {"fill": "always"}})
     workspace = inference.workspace
     agent = needing_the_inn(inference)
     reported: list[Any] = []
@@ -469,11 +468,10 @@ def test_a_replacement_that_is_replaced_itself_ends() -> None:
     names = ["Sunrise", "Riverside", "Lakeside", "Hillside", "Parkside", "Roadside"]
 
     def changed(ask: Ask) -> str:
-        new = texts_of(ask)["later observation"]
         return scored(
             ask,
-            lambda old: 0.9 if any(name in old and f"not {name}" in new for name in names) else 0.1,
-            evidence_quote=new.split(". ")[0],
+            lambda old, new: 0.9 if any(name in old and f"not {name}" in new for name in names) else 0.1,
+            evidence_quote=lambda _, new: new.split(". ")[0],
         )
 
     model = answering(verify=changed)
@@ -535,7 +533,7 @@ def test_another_process_that_drew_the_same_link_was_first() -> None:
     inn = next(one.item for one in agent.come_back().dispositions if workspace._desk.log.item(one.item).text == BOOKED)
     drafted = "ruled/link@1"
     theirs = Link(item=inn, need="lodging.place", quote="rooms", drafted=drafted)
-    name = own_id(AUTHOR, digest((inn, "lodging.place", drafted)))
+    name = own_id("readmit", digest((inn, "lodging.place", drafted)))
 
     def meanwhile(ask: Ask) -> str:
         as_readmit(workspace)._desk.writer.write(EventKind.LINK, theirs, id=name)
@@ -548,20 +546,20 @@ def test_another_process_that_drew_the_same_link_was_first() -> None:
 
 def test_a_linker_that_answers_by_file_resumes_where_it_stopped(tmp_path: Path) -> None:
     directory = tmp_path / "answers"
-    inference = opened(answering(), pairs_inside=0)
+    inference = opened(answering())
     agent = begun(inference)
     suspected(inference.workspace, inference, agent)
     head = inference.workspace.epoch
     away = Batch(directory, "strong")
     inference.team.linker = inference.team.verifier = away
-    # The needs go out, and nothing is written before they are answered.
-    with pytest.raises(PendingAnswers, match=r"^1 request wait"):
+    # The needs and the pair go out together, and nothing is written before they are answered.
+    with pytest.raises(PendingAnswers, match=r"^2 requests wait"):
         inference.come_back(agent)
     assert inference.workspace.epoch == head
-    # Then the verdict, then what took its place beside the need that has lost its support.
-    for round_ in range(1, 4):
+    # Then what took its place beside the need that has lost its support.
+    for round_ in (1, 2):
         answered(directory, round_, model=answering())
-        if round_ < 3:
+        if round_ == 1:
             with pytest.raises(PendingAnswers, match=r"^1 request wait"):
                 inference.come_back(agent)
     returned = inference.come_back(agent)
@@ -571,7 +569,7 @@ def test_a_linker_that_answers_by_file_resumes_where_it_stopped(tmp_path: Path) 
     # The audit shows what was found before the last answers were awaited, and what came of them.
     bodies = [row.body for row in inference.workspace._desk.log.audit.rows() if row.kind == "inference"]
     found, linked = (decode(body, Prepared, what="row") for body in bodies)
-    assert (len(found.invalidated), len(found.replacements), found.links) == (1, 1, 0)
+    assert (len(found.invalidated), len(found.replacements), found.links) == (1, 1, 2)
     assert (linked.invalidated, linked.replacements, linked.links) == ((), (), 1)
 
 
@@ -588,6 +586,21 @@ def test_what_signals_and_linker_ask_goes_out_in_one_round(tmp_path: Path) -> No
         for line in unanswered_requests(away.directory)
     ]
     assert {name.partition("-")[0] for name in asked} == {"link", "implied"}
+
+
+def test_what_linker_and_verifier_ask_goes_out_in_one_round(tmp_path: Path) -> None:
+    away = Batch(tmp_path / "answers", "strong")
+    inference = opened(answering(), all_pairs=400)
+    agent = begun(inference)
+    inference.workspace.observe(FLOODED, by="A2", task="trip")
+    inference.team.linker = inference.team.verifier = away
+    with pytest.raises(PendingAnswers):
+        inference.come_back(agent)
+    asked = [
+        json.loads(line)["body"]["response_format"]["json_schema"]["name"]
+        for line in unanswered_requests(away.directory)
+    ]
+    assert sorted(name.partition("-")[0] for name in asked) == ["link", "verify"]
 
 
 def test_the_command_line_says_what_was_linked_and_what_took_a_place() -> None:

@@ -23,7 +23,7 @@ def test_a_return_with_a_real_model_ends_in_named_states_and_is_accounted(local_
     hear(workspace, SHIFT)
     model = open_model(f"gguf:{local_model}?context=4096&deadline=240")
     try:
-        settings = Settings(signals=(Signal.EMBEDDING,), pairs_per_return=1)
+        settings = Settings(signals=(Signal.EMBEDDING,), all_pairs=0)
         inference = Inference(workspace, settings, verifier=model, embedder=Lexical())
         prepared = inference.prepare(agent)
         returned = inference.come_back(agent)

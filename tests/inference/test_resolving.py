@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.inference.disputes import Asked
-from readmit.models.protocols import Fault
-from readmit.models.stages.answer import Question
-from readmit.records.error_types import NotAllowedError
+from readmit.errors import NotAllowedError
+from readmit.inference import Asked
+from readmit.models import Fault, Question
 from tests.inference.world import Ruled, away, foresee, hear, home, states, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from readmit.models.protocols import Ask, Failure, Reply
-    from readmit.workspace.workspace import Workspace
+    from readmit import Workspace
+    from readmit.models import Ask, Failure, Reply
 
 EARLY = "The shop opens at seven."
 LATE = "The shop opens at nine."
@@ -100,7 +99,7 @@ def test_a_model_that_is_down_settles_nothing_and_is_asked_again() -> None:
 
 
 def test_a_bar_of_the_policy_holds_here_too() -> None:
-    team = disputed(min_confidence=Decimal("0.95"))
+    team = disputed(paper={"min_confidence": Decimal("0.95")})
     (one,) = foresee(team, Ruled(rules={"answer": answers(LATE, 0.9)})).resolve(away(team), by="lead")
     assert one.keep is None
 
@@ -111,7 +110,7 @@ def test_nobody_settles_for_their_own_return_and_strangers_settle_nothing() -> N
     with pytest.raises(NotAllowedError, match="own return"):
         foresee(team, model).resolve(agent, by="A1")
     assert not model.asked
-    team = disputed(writers=("A1", "A2", "A3", "A4", "A5"))
+    team = disputed(evidence={"writers": ("A1", "A2", "A3", "A4", "A5")})
     with pytest.raises(NotAllowedError, match="writers"):
         foresee(team, model).resolve(away(team), by="eve")
 

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from readmit import Reason, State
+from readmit import Reason, State, Verdict
+from readmit.errors import NotAllowedError, RecordError
+from readmit.events import EventKind
 from readmit.inference import Inference
-from readmit.models.embedders import Lexical
-from readmit.records.acts.event import EventKind
+from readmit.lab import as_readmit
+from readmit.models import Lexical
 from readmit.records.acts.looks import Resource
-from readmit.records.error_types import NotAllowedError, RecordError
-from readmit.records.verdicts import Verdict
-from readmit.workspace.workspace import as_readmit
 from tests.board import Team
 from tests.inference.world import Ruled, scored
 
@@ -26,7 +25,7 @@ SILENT = "Breakfast is at eight.\n"
 
 def by_rule(ask: Any) -> str:
     """Against an item if the new text names another hotel."""
-    return scored(ask, lambda _: 0.95 if "Riverside" in ask.user else 0.05)
+    return scored(ask, lambda *_: 0.95 if "Riverside" in ask.user else 0.05)
 
 
 def story(now: str, *, critical: bool = False, **policy: Any) -> Team:
@@ -53,11 +52,11 @@ def test_an_item_that_still_holds_of_the_new_text_is_sourced_to_it_by_an_event()
     returned = back(team)
     assert "h0" in returned.items
     [said] = resources(team)
-    assert (said.target, said.drafted) == ("h0", "ruled/verify@2")
+    assert (said.target, said.drafted) == ("h0", "ruled/verify@3")
     assert "The hotel is Sunrise" in said.quote
     [fate] = [one for one in returned.dispositions if one.item == "h0"]
-    assert [cause.reason for cause in fate.recovered] == [Reason.SOURCE_CARRIES]
-    assert "still holds of what is there now. Found by ruled/verify@2" in str(returned.explain("h0"))
+    assert [cause.reason for cause in fate.recovered] == [Reason.RECOVERED]
+    assert "still holds of what is there now. Found by ruled/verify@3" in str(returned.explain("h0"))
     assert team.team.returned(returned.id).replay().matches
     returned.expose()
 
@@ -103,14 +102,14 @@ def test_what_is_critical_waits_for_somebody_to_confirm_it() -> None:
 
 
 def test_under_a_policy_that_confirms_drafts_nothing_is_kept_unread() -> None:
-    team = story(KEPT, drafts="confirm")
+    team = story(KEPT, evidence={"drafts": "confirm"})
     assert not back(team).admitted
     team.team.confirm("h0", by="bob")
     assert team.back().admitted
 
 
 def test_under_a_policy_that_refuses_drafts_nothing_is_sourced_again() -> None:
-    team = story(KEPT, drafts="refuse")
+    team = story(KEPT, evidence={"drafts": "refuse"})
     assert not back(team).admitted
 
 

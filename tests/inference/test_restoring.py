@@ -10,14 +10,12 @@ QUIT = "I left the bookstore. I am asleep by 10:30 p.m. again."
 
 
 def test_an_overseer_revokes_a_verdict() -> None:
-    workspace = home(overseers=("lead",))
+    workspace = home(evidence={"overseers": ("lead",)})
     agent = away(workspace)
     hear(workspace, SHIFT)
     inference = foresee(workspace, Ruled())
     assert states(inference.come_back(agent))["bedtime"] == "premise_changed"
-    workspace.admin.overrule(
-        "bedtime", grant="restore", by="lead", reason="Shift was cancelled.", expires=timedelta(days=30)
-    )
+    workspace.admin.overrule("bedtime", by="lead", reason="Shift was cancelled.", expires=timedelta(days=30))
     restored = inference.come_back(agent)
     assert restored.admitted
     assert restored.explain("bedtime").disposition.overruled

@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from tests.inference.world import SHIFT, Ruled, away, foresee, hear, home, scored, states
+from tests.inference.world import SHIFT, Ruled, away, foresee, hear, home, pairs_of, scored, states
 
 
 def scoring(stale: float, name: str = "ruled", **quotes: str) -> Ruled:
-    return Ruled(name=name, rules={"verify": lambda ask: scored(ask, lambda _: stale, **quotes)})
+    return Ruled(name=name, rules={"verify": lambda ask: scored(ask, lambda *_: stale, **quotes)})
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_doubt_is_not_asked_about_again_by_the_same_verifier_and_is_by_another
 
 
 def test_the_policy_of_the_workspace_decides() -> None:
-    with home(invalid_at=Decimal("0.65"), suspect_at=Decimal("0.65")) as workspace:
+    with home(evidence={"invalid_at": Decimal("0.65"), "suspect_at": Decimal("0.65")}) as workspace:
         agent = away(workspace)
         hear(workspace, SHIFT)
         # No quotes are needed below suspect_at.
@@ -54,7 +54,7 @@ def test_the_policy_of_the_workspace_decides() -> None:
         assert states(returned)["bedtime"] == "admitted"
 
 
-def test_several_statements_share_a_request_and_critical_ones_are_judged_alone() -> None:
+def test_several_statements_share_a_request() -> None:
     with home() as workspace:
         said = workspace.observe("I read in bed and drink tea.", by="A1", task="advice")
         workspace.record("The user reads in bed.", id="reads", sources=[said], by="A1", task="advice")
@@ -62,11 +62,10 @@ def test_several_statements_share_a_request_and_critical_ones_are_judged_alone()
         agent = away(workspace)
         hear(workspace, SHIFT)
         model = scoring(0.1)
-        prepared = foresee(workspace, model, pairs_per_call=8, since="departure").prepare(agent)
-        asks = [one.user for one in model.seen if one.stage == "verify"]
+        prepared = foresee(workspace, model, pairs_per_call=100, since="departure").prepare(agent)
+        asks = [one for one in model.seen if one.stage == "verify"]
         assert prepared.judged == 4
-        assert sorted(one.count("--- earlier statement") // 2 for one in asks) == [1, 3]
-        assert [("10:30" in one) for one in asks if one.count("--- earlier statement") == 2] == [True]
+        assert [len(pairs_of(one)) for one in asks] == [4]
         # One verdict each, found again whatever the company.
         alone = scoring(0.1)
         foresee(workspace, alone, since="departure").prepare(agent)

@@ -7,22 +7,20 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from readmit.inference import Inference, Settings
-from readmit.log.location import MEMORY
-from readmit.models.embedders import Lexical
-from readmit.models.protocols import Failure, Fault, Reply, Usage
-from readmit.records.policy import Policy
-from readmit.rules.invalidate.propose import Signal
-from readmit.workspace.workspace import Workspace
+from readmit import Workspace
+from readmit.inference import Inference, Settings, Signal
+from readmit.models import Failure, Fault, Lexical, Reply, Usage
+from readmit.policies import Policy
+from tests.scene import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from readmit.models.protocols import Ask
-    from readmit.workspace.agent import Agent
+    from readmit import Agent
+    from readmit.models import Ask
 
 ASLEEP = "I am consistently asleep by 10:30 p.m. and want a screen-free routine that ends then."
 BEDTIME = "The user is asleep by 10:30 p.m."
@@ -42,25 +40,42 @@ def texts_of(ask: Ask) -> dict[str, str]:
     return {found[1]: found[3] for found in fences}
 
 
+def numbered(ask: Ask, label: str) -> dict[int, str]:
+    """The numbered texts of one group of a request to the verifier."""
+    found = re.finditer(
+        r"^\[(\w{16})\] \w+ (\d+)(?:, of \S+)?\n(.*?)(?=\n\[\1\]|\Z)", texts_of(ask)[label], re.DOTALL | re.MULTILINE
+    )
+    return {int(one[2]): one[3] for one in found}
+
+
+def pairs_of(ask: Ask) -> dict[tuple[int, int], tuple[str, str]]:
+    """The pairs that a request asks about, by number: the statement and the observation."""
+    old, new = numbered(ask, "earlier statements"), numbered(ask, "later observations")
+    listed = re.findall(r"statement (\d+): observations (.+)", texts_of(ask).get("pairs", ""))
+    named = {(int(one), int(other)) for one, others in listed for other in others.split(", ")}
+    return {(n, m): (old[n], new[m]) for n in old for m in new if not named or (n, m) in named}
+
+
 def judgment(ask: Ask, changes: str = "bookstore", touched: str = "10:30") -> str:
     """A high score where the later text holds one word and the earlier another; else a low one."""
-    new = texts_of(ask)["later observation"]
-    return scored(ask, lambda old: 0.9 if changes in new and touched in old else 0.1)
+    return scored(ask, lambda old, new: 0.9 if changes in new and touched in old else 0.1)
 
 
-def scored(ask: Ask, stale: Callable[[str], float], **said: object) -> str:
-    """A score for every earlier statement of a request, with quotes that are found, unless the test says otherwise."""
-    texts = texts_of(ask)
-    ordinary = {
-        "evidence_quote": " ".join(texts["later observation"].split()[:6]),
-        "premise": "The user is at home in the evening.",
-    }
+def scored(ask: Ask, stale: Callable[[str, str], float], **said: object) -> str:
+    """A score for every pair of a request, with quotes that are found, unless the test says otherwise."""
     return json.dumps(
         {
             "judgments": [
-                {"statement": int(label.split()[-1]), "item_quote": old, "stale": stale(old), **ordinary, **said}
-                for label, old in texts.items()
-                if label.startswith("earlier statement")
+                {
+                    "statement": statement,
+                    "observation": observation,
+                    "item_quote": old,
+                    "evidence_quote": " ".join(new.split()[:6]),
+                    "premise": "The user is at home in the evening.",
+                    "stale": stale(old, new),
+                    **{name: value(old, new) if callable(value) else value for name, value in said.items()},
+                }
+                for (statement, observation), (old, new) in pairs_of(ask).items()
             ]
         }
     )
@@ -117,20 +132,15 @@ _ORDINARY: dict[str, Callable[[Ask], str]] = {
 }
 
 
-class Clock:
-    """Ticks a second per reading, so that equal stories have equal times."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 5, 4, 9, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
+def ticking() -> Clock:
+    """A clock that ticks a second at each reading."""
+    return Clock(datetime(2026, 5, 4, 9, tzinfo=UTC), tick=timedelta(seconds=1))
 
 
-def home(path: str | Path = MEMORY, *, name: str = "home", critical: bool = True, **policy: object) -> Workspace:
+def home(path: str | Path = ":memory:", *, name: str = "home", critical: bool = True, **policy: Any) -> Workspace:
     """A workspace with one fact that a duty needs, and one that nothing needs."""
-    workspace = Workspace.open(path, name=name, policy=Policy(**{"fill": True, **policy}), clock=Clock())  # type: ignore[arg-type]
+    rules = Policy(returns={"fill": "always"}).changed(**policy)
+    workspace = Workspace.open(path, name=name, policy=rules, clock=ticking())
     said = workspace.observe(ASLEEP, by="A1", task="advice", at=datetime(2026, 3, 1, tzinfo=UTC))
     workspace.record(BEDTIME, id="bedtime", sources=[said], by="A1", supports=["d_bed"], task="advice")
     workspace.record(SCREEN_FREE, id="screens", sources=[said], by="A1", task="advice")
@@ -159,8 +169,8 @@ def hear(workspace: Workspace, *texts: str) -> list[str]:
 
 
 def foresee(workspace: Workspace, model: Ruled, **settings: object) -> Inference:
-    """Every signal but the scan, with one model for all stages."""
-    chosen = Settings(**{"signals": NEAR, **settings})  # type: ignore[arg-type]
+    """Every signal but the scan proposes what it can score, one pair a request, with one model for all stages."""
+    chosen = Settings(**{"signals": NEAR, "all_pairs": 0, "near": -100, "pairs_per_call": 1, **settings})  # type: ignore[arg-type]
     return Inference(workspace, chosen, verifier=model, implier=model, scanner=model, embedder=Lexical())
 
 

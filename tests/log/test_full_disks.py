@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
-from readmit.diagnosis.verification.audit_check import audit
 from readmit.errors import ReadmitError, SealError, StoreError
 from readmit.trust.watermark import FileWatermark
 from tests.crash.team import prepare, verify
+from tests.scene import audited
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -113,7 +113,7 @@ def test_an_exposure_survives_a_full_disk_under_the_keys(small: Path, tmp_path: 
             outcome.expose()
         assert {item.id for item in outcome.expose().items} == HELD
         outcome.acknowledge()
-        assert audit(team._desk.log).intact
+        assert audited(team).intact
 
 
 def test_a_delivery_survives_a_disk_under_the_keys_that_fills_up_later(small: Path, tmp_path: Path) -> None:

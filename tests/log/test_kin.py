@@ -8,9 +8,10 @@ import msgspec
 import pytest
 
 from readmit.events import EventKind
+from readmit.lab import Obligation, Scope
 from readmit.log.location import open_store
 from readmit.records.acts.draft import draft
-from readmit.records.items import Fact, Frontier, Obligation, RoleConstraint, Scope
+from readmit.records.items import Fact, Frontier, RoleConstraint
 from tests.scene import START, indexed
 
 if TYPE_CHECKING:

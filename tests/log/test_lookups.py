@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from readmit import Identity
+from readmit.events import EventKind
+from readmit.lab import Obligation, Scope
 from readmit.log.location import open_store
+from readmit.policies import Policy
 from readmit.records.acts.deliveries import Acknowledge, Exposed
 from readmit.records.acts.draft import draft
-from readmit.records.acts.event import Checkpoint, Event, EventKind, Revoke
+from readmit.records.acts.event import Event, Revoke
 from readmit.records.decisions import Request, Returned
 from readmit.records.evidence import Evidence
-from readmit.records.identity import Identity
-from readmit.records.items import Fact, Frontier, Obligation, Scope
-from readmit.records.policy import Policy
+from readmit.records.items import Fact, Frontier
 from readmit.records.verdicts import Examine
+from readmit.types import Checkpoint
 from tests.scene import HOUR, START
 
 if TYPE_CHECKING:
@@ -26,9 +29,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from readmit.events import DeclaredKind
     from readmit.log.log import Log
     from readmit.records.acts.draft import Draft
-    from readmit.records.acts.kinds import DeclaredKind
 
 ANN = Identity(workspace="team", principal="ann", role="planner", task="trip")
 
@@ -375,8 +378,9 @@ def test_a_frontier_gives_its_slot_a_meaning(log: Log) -> None:
 
 def test_names_are_found_by_their_beginning_in_their_own_name_space(log: Log) -> None:
     revoked = draft(EventKind.REVOKE, Revoke(target="b"), id="a3", by="bob", at=START)
-    log.append([seen("Seen."), fact("a1"), fact("a~2"), fact("a_3"), fact("b"), revoked], now=START)
-    digest = seen("Seen.").digest
+    observed = seen("Seen.")
+    log.append([observed, fact("a1"), fact("a~2"), fact("a_3"), fact("b"), revoked], now=START)
+    digest = observed.digest
     assert log.beginning_with("item", "a", limit=9) == ["a1", "a_3", "a~2"]
     assert log.beginning_with("item", "a1", limit=9) == ["a1"]
     assert log.beginning_with("item", "a", limit=1) == ["a1"]
@@ -397,5 +401,5 @@ def test_a_beginning_is_searched_in_the_index_and_not_by_a_scan(tmp_path: Path) 
         for query in reads:
             plan = [row[3] for row in sql.execute(f"EXPLAIN QUERY PLAN {query}")]
             assert all(step.startswith("SEARCH") for step in plan), plan
-    # Each one, and the end of the log under which the ids are proven.
-    assert len(reads) == 3
+    # Ids, digests in two tables, and the end of the log under which the ids are proven.
+    assert len(reads) == 4

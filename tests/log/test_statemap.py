@@ -10,15 +10,45 @@ from hypothesis import strategies as st
 
 from readmit import Workspace
 from readmit.log.tree import state_map as statemap
-from readmit.log.tree.state_map import EMPTY, StateMap, root_of
+from readmit.log.tree.state_map import EMPTY, StateMap
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pytest
 
 KEYS = st.integers(0, 400).map(lambda number: f"k{number:03}")
 VALUES = st.binary(min_size=1, max_size=4)
 WRITES = st.dictionaries(KEYS, VALUES, min_size=1, max_size=60)
 READS = st.lists(KEYS, max_size=60)
+
+
+def root_of(entries: Iterable[statemap.Entry]) -> statemap.Root:
+    """The root over entries in the order of their keys, however they came to be. Reads them once."""
+    levels: list[list[statemap.Entry]] = [[]]
+    starts = [""]
+
+    def close(level: int) -> None:
+        body = statemap._encode(levels[level])
+        up = (starts[level], statemap._hash(level, body))
+        if level + 1 == len(levels):
+            levels.append([])
+            starts.append("")
+        levels[level + 1].append(up)
+        levels[level] = []
+
+    for key, value in entries:
+        for level in range(statemap._height(key)):
+            if not levels[level]:  # the very first key begins no new chunk
+                break
+            close(level)
+            starts[level] = key
+        levels[0].append((key, value))
+    level = 0
+    while level + 1 < len(levels):
+        close(level)
+        level += 1
+    return statemap.Root(level, statemap._hash(level, statemap._encode(levels[level])))
 
 
 def table() -> sqlite3.Connection:

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Workspace
-from readmit.diagnosis.verification.audit_check import audit
-from readmit.log.location import is_url
 from tests.crash.team import prepare, verify
-from tests.scene import START
+from tests.scene import START, audited
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -121,7 +119,7 @@ def test_threads_read_while_others_write(place: Path | str) -> None:
         for one in (*writing, *reading):
             one.result(LONG)
     assert team.epoch == 1 + 3 * 15 * 6
-    assert audit(team._desk.log).intact
+    assert audited(team).intact
     team.close()
     verify(place).close()
 
@@ -143,4 +141,4 @@ def test_a_generator_goes_on_in_another_thread(team: Workspace, place: Path | st
         first = next(events)
         rest = pool.submit(list, events).result(LONG)
     assert [first.epoch, *(event.epoch for event in rest)] == list(range(1, 52))
-    assert team._desk.log.connection.end_of_log is None, is_url(place)
+    assert team._desk.log.connection.end_of_log is None

@@ -11,8 +11,8 @@ import pytest
 from readmit import Workspace
 from readmit.errors import StoreError
 from readmit.log.engines import sqlite
-from readmit.log.location import is_url
 from tests.crash.team import verify
+from tests.postgres import on_server
 from tests.scene import START
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def opened(place: Path | str) -> Connection:
-    if is_url(place):
+    if on_server(place):
         from readmit.log.engines.postgres import PostgresConnection
 
         return PostgresConnection(str(place))

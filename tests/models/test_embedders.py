@@ -41,7 +41,7 @@ class Counting:
 
 def test_a_text_is_embedded_once() -> None:
     counting = Counting()
-    cached = CachedEmbedder(counting, "w", VectorsInMemory())
+    cached = CachedEmbedder(counting, VectorsInMemory())
     first = cached.embed(["a", "bb", "a"])
     again = cached.embed(["bb", "a", "ccc"])
     assert counting.asked == ["a", "bb", "ccc"]
@@ -51,24 +51,21 @@ def test_a_text_is_embedded_once() -> None:
     assert cached.embed([]).shape == (0, 3)
 
 
-def test_workspaces_and_embedders_share_no_vector() -> None:
-    store, one, two = VectorsInMemory(), Counting(), Counting()
-    CachedEmbedder(one, "w1", store).embed(["same"])
-    CachedEmbedder(two, "w2", store).embed(["same"])
-    assert one.asked == two.asked == ["same"]
-    other = Counting()
+def test_embedders_share_no_vector() -> None:
+    store, one, other = VectorsInMemory(), Counting(), Counting()
+    CachedEmbedder(one, store).embed(["same"])
     other.name = "counting@2"
-    CachedEmbedder(other, "w1", store).embed(["same"])
+    CachedEmbedder(other, store).embed(["same"])
     assert other.asked == ["same"]
 
 
 def test_a_stored_row_of_another_length_is_made_again() -> None:
     store = VectorsInMemory()
     counting = Counting()
-    CachedEmbedder(counting, "w", store).embed(["text"])
+    CachedEmbedder(counting, store).embed(["text"])
     (key,) = store._rows
     store._rows[key] = b"\0\0\0\0"
-    assert np.allclose(CachedEmbedder(counting, "w", store).embed(["text"]), counting.embed(["text"]))
+    assert np.allclose(CachedEmbedder(counting, store).embed(["text"]), counting.embed(["text"]))
 
 
 def returning(rows: list[list[float]], _: Sequence[str]) -> list[list[float]]:
@@ -127,7 +124,7 @@ def test_a_failing_endpoint_stores_nothing() -> None:
         OpenAIEmbedder("m", 2, Endpoint(server.url, retries=0)) as embedder,
         pytest.raises(ModelError, match="no vector was stored"),
     ):
-        CachedEmbedder(embedder, "w", store).embed(["a"])
+        CachedEmbedder(embedder, store).embed(["a"])
     assert store._rows == {}
 
 

@@ -45,7 +45,7 @@ def chained(path: Path | str | None = None) -> Scene:
 
 def partial() -> Scene:
     """One duty is covered whole and the other is not."""
-    scene = Scene(on_incomplete="partial")
+    scene = Scene(returns={"on_incomplete": "partial"})
     scene.duty("o_hotel", ("hotel",), critical=("hotel",))
     scene.duty("o_train", ("train",), critical=("train",))
     scene.fact("h", text="Riverside is booked.", slot="hotel")

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Pair
-from readmit.diagnosis.history import newest_return
+from readmit.diagnosis.history import in_words, newest_return
+from readmit.errors import UnknownError
 from readmit.pages import return_page
 from readmit.pages.gather_return import return_values
-from readmit.records.error_types import UnknownError
-from readmit.records.evidence import Experience
 from readmit.scenario.document import shipped
 from readmit.scenario.play import played
+from readmit.text.escapes import shorten_digests
+from readmit.types import Experience
 from tests.pages import stories
 from tests.scene import Scene
 
@@ -38,10 +39,11 @@ def test_every_item_of_the_travel_case_is_there_with_its_text_and_every_sentence
     with played(shipped("travel"), ":memory:") as done:
         for one in done.returns:
             text = text_of(return_page(done.workspace, one.outcome.id))
+            judgments = {judged.item: judged for judged in one.dispositions}
             for judged in one.dispositions:
                 assert " ".join(done.workspace._desk.log.item(judged.item).text.split()) in text
-                for reason in judged.reasons:
-                    assert reason.doc.rstrip(".") in text
+                for sentence in in_words(judged, judgments):
+                    assert shorten_digests(sentence) in text
 
 
 def test_a_verdict_shows_both_quotes_and_who_judged() -> None:
@@ -114,7 +116,7 @@ def test_a_return_that_failed_says_that_nothing_was_judged(monkeypatch: pytest.M
 
 
 def test_budget_signatures_and_delivery_are_there() -> None:
-    scene = Scene(max_items=5, max_chars=100)
+    scene = Scene(budgets={"items": 5, "chars": 100})
     scene.covered()
     returned = scene.away()
     returned.expose()
@@ -239,7 +241,7 @@ def test_a_busy_absence_is_drawn_whole_and_its_latest_events_are_listed() -> Non
 
 
 def test_a_reset_says_that_nothing_is_handed_over() -> None:
-    scene = Scene(on_incomplete="reset")
+    scene = Scene(returns={"on_incomplete": "reset"})
     scene.duty()
     scene.away()
     assert "Reset: nothing is handed over" in return_page(scene.team)

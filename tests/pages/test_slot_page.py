@@ -9,9 +9,9 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from readmit import Policy, State, Workspace
+from readmit.errors import NotAllowedError, UnknownError
 from readmit.pages import slot_page
 from readmit.pages.gather_slot import MOMENTS, slot_values
-from readmit.records.error_types import NotAllowedError, UnknownError
 from tests.conftest import examples
 from tests.pages import stories
 from tests.pages.test_return_page import text_of
@@ -52,9 +52,9 @@ def test_each_moment_says_what_stands_from_then_on() -> None:
 def test_what_falls_is_explained_by_what_replaced_it_then() -> None:
     page = values(stories.hotel())
     fell = {name: why.sentence for one in page.moments for name, why in one.fell}
-    assert "By h1, at epoch" in fell["h0"]
-    assert "By h2, at epoch" in fell["h1"]
-    assert fell["h2"].startswith("Its validity interval ended.")
+    assert fell["h0"].startswith("It fell because bob replaced it by `h1` at epoch")
+    assert fell["h1"].startswith("It fell because bob replaced it by `h2` at epoch")
+    assert fell["h2"].startswith("It fell because its time is over: valid until")
     assert fell["rumor"] == "No receipt binds it to evidence."
     (shown,) = [one.entry.whys for one in page.items if one.entry.id == "h0"]
     assert [quote.text for quote in shown[0].quotes] == ["Sunrise Hotel is booked.", "Riverside Hotel is booked."]
@@ -76,7 +76,10 @@ def test_a_premise_that_falls_elsewhere_is_a_moment_of_the_slot() -> None:
     scene.team.revoke("road", by="bob", reason="A landslide.")
     page = values(scene)
     assert standing(page)[-1] == ("Revoked road, by bob", ())
-    assert "road is revoked" in page.moments[-1].fell[0][1].sentence
+    assert (
+        "It fell because it depends on `road`, which no longer holds (road is revoked)."
+        in page.moments[-1].fell[0][1].sentence
+    )
 
 
 def test_a_premise_that_is_replaced_elsewhere_is_a_moment_of_the_slot() -> None:
@@ -88,10 +91,10 @@ def test_a_premise_that_is_replaced_elsewhere_is_a_moment_of_the_slot() -> None:
 
 
 def test_a_policy_that_changes_what_stands_is_a_moment_of_the_slot() -> None:
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     scene.fact("h0", slot="hotel")
-    scene.team.as_owner().admin.govern(Policy(writers=("bob", "eve")))
-    scene.team.as_owner().admin.govern(Policy(writers=("eve",)))
+    scene.team.as_owner().admin.govern(Policy(evidence={"writers": ("bob", "eve")}))
+    scene.team.as_owner().admin.govern(Policy(evidence={"writers": ("eve",)}))
     assert standing(values(scene)) == [("bob recorded h0", ("h0",)), ("The policy changed, by owner", ())]
 
 

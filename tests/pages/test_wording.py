@@ -32,9 +32,9 @@ CASES: dict[str, tuple[Callable[[Workspace], object], str, str]] = {
         "a is no longer evidence for d, by bob",
     ),
     "overrule": (
-        lambda team: team.admin.overrule("out", grant="restore", by="boss", reason="r", expires=HOUR),
+        lambda team: team.admin.overrule("out", by="boss", reason="r", expires=HOUR),
         "looked into",
-        "boss overruled what is against out (restore)",
+        "boss restored out",
     ),
     "govern": (lambda team: team.as_owner().admin.govern(Policy()), "looked into", "The policy changed, by owner"),
     "observe": (

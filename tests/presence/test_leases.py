@@ -12,7 +12,6 @@ import pytest
 from readmit import AsyncWorkspace, Workspace
 from readmit.errors import LeaseError, NotAllowedError, QuarantineError, RecordError
 from readmit.events import EventKind
-from readmit.records.policy import AUTHOR
 from readmit.types import Checkpoint, Sweeper, Trouble
 from tests.scene import HOUR, START, Clock, Scene
 
@@ -37,7 +36,7 @@ def test_an_agent_that_is_not_heard_of_is_departed_for_at_the_last_epoch_it_had_
     scene.wait(MINUTE / 2)
     (departed,) = scene.team.admin.sweep(trust_clock=True).departed
     assert (departed.reason, departed.epoch, departed.identity.principal) == ("lease_expired", seen, "ann")
-    assert scene.team._desk.log.event(scene.team.epoch).by == AUTHOR
+    assert scene.team._desk.log.event(scene.team.epoch).by == "readmit"
     outcome = scene.come_back()
     assert outcome.admitted
     assert outcome.request.checkpoint == departed.id

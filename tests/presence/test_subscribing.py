@@ -87,7 +87,7 @@ def test_an_item_that_stood_again_can_fall_again() -> None:
     held = desk.subscribed()
     desk.team.revoke("h", by="bob")
     assert len(held.wait(0)) == 1
-    desk.team.admin.overrule("h", grant="restore", by="boss", reason="a mistake", expires=timedelta(hours=1))
+    desk.team.admin.overrule("h", by="boss", reason="a mistake", expires=timedelta(hours=1))
     assert held.wait(0) == ()
     desk.wait(HOUR)
     assert held.wait(0) == desk.fallen("h", state=State.REVOKED)

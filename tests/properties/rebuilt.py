@@ -9,13 +9,14 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from readmit.log.engines.bulk import insert
+from readmit.log.bulk_insert import insert
 from readmit.log.engines.sql import PAGE
 from readmit.log.engines.sqlite import SqliteConnection
 from readmit.log.indexes.index_rows import INDEXES
 from readmit.log.ledger import LEDGER
 from readmit.log.log import Log
 from readmit.log.tree.index_touched import draft_of
+from readmit.log.tree.remnants import NAME_KEY
 from readmit.text.english import counted
 from tests.scene import indexed
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from readmit.records.acts.event import Event
 
-_WRITTEN = tuple(f'["{use}",' for use in (LEDGER, "source", "derived"))
+_WRITTEN = tuple(f'["{use}",' for use in (LEDGER, NAME_KEY, "source", "derived"))
 """How keys begin whose values are written by themselves, not with an event."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tests.simulator import CONSTRAINTS, Deciding, state_of
 
 if TYPE_CHECKING:
-    from readmit.records.retractions import Retractions
+    from readmit.types import Retractions
     from tests.simulator import Departure, Statement, TeamSimulator, Who
 
 FALLEN = {"revoked", "superseded", "expired", "premise_changed"}
@@ -68,17 +68,14 @@ def fallen(sim: TeamSimulator, departure: Departure, who: Who) -> set[str]:
 
 
 _GATES = {
-    "principal_out_of_scope", "role_out_of_scope", "task_out_of_scope", *HARMLESS,
-    "unproven", "reference_unbound", "writer_not_allowed",
+    "principal_out_of_scope", "out_of_scope", *HARMLESS,
+    "unproven", "writer_not_allowed",
 }  # fmt: skip
 
 
 def check(made: Retractions, deciding: Deciding, departure: Departure, before: set[str] | None) -> None:
     """Every held item that fell is listed or counted, and nothing else is. ``before``: what had fallen at departure."""
     sim, rules = deciding.team, deciding.rules
-    if rules.retractions == "none":
-        assert not made.listed
-        return
     expected = {name: state for name, state in out(deciding).items() if name in held(sim, departure)}
     listed = {one.id: str(one.state) for one in made.listed}
     assert listed.items() <= expected.items(), (listed, "but expected of", expected)
@@ -99,6 +96,5 @@ def changed(made: Retractions, deciding: Deciding) -> bool:
         any(now.get(one.id) not in FALLEN for one in made.fallen)
         or any(one.id not in now for one in made.in_doubt)
         or len(made.listed) > rules.max_retractions
-        or (rules.retractions == "ids" and bool(quoted))
-        or (rules.retractions == "none" and bool(made.listed or made.more or made.earlier or made.without_text))
+        or (not rules.max_retraction_chars and bool(quoted))
     )

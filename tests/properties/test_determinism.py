@@ -16,12 +16,13 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.records.canonical import canonical, digest, digest_of_set
-from readmit.records.items import Fact, Scope
+from readmit.lab import Scope, canonical, digest
+from readmit.records.canonical import digest_of_set
+from readmit.records.items import Fact
 from tests.records.samples import PAYLOAD_SAMPLES
 
 if TYPE_CHECKING:
-    from readmit.records.acts.kinds import DeclaredKind
+    from readmit.events import DeclaredKind
 
 # The profile: no floats, integers below 2**53, ASCII keys, any text that UTF-8 can carry.
 # The largest integer that every JSON reader keeps exact.
@@ -78,13 +79,17 @@ def test_a_set_of_digests_knows_its_order_and_its_size() -> None:
 SCRIPT = """
 import hashlib, itertools, json, sys
 from datetime import datetime, timedelta, UTC
+import readmit.records.acts.draft as draft
 import readmit.workspace.agent as agent
 from readmit import Policy, Workspace
 
 numbers = itertools.count()
 agent.secrets.token_hex = lambda size: f"{next(numbers):0{size * 2}x}"
+salts = itertools.count()
+draft.new_salt = lambda: next(salts).to_bytes(16, "big")
 moment = datetime(2026, 3, 1, tzinfo=UTC)
-team = Workspace.open(policy=Policy(fill=True, overseers=("boss",)), clock=lambda: moment)
+rules = Policy(returns={"fill": "always"}, evidence={"overseers": ("boss",)})
+team = Workspace.open(policy=rules, clock=lambda: moment)
 source = team.observe("all confirmed", by="bob")
 
 for n in range(40):

@@ -30,7 +30,6 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from readmit.records.policy import AUTHOR
 from tests.conftest import examples
 from tests.properties.team import START, Team
 from tests.simulator import STATEMENTS, Rules, Who
@@ -72,22 +71,22 @@ CHANGES: list[dict[str, Any]] = [
     {"newest": "as_needed"},
     {"on_concurrent": "newest"},
     {"max_clock_skew": 60},
-    {"retractions": "texts"},
-    {"retractions": "texts", "max_retractions": 2},
-    {"retractions": "none"},
+    {"max_retraction_chars": 4_000},
+    {"max_retraction_chars": 4_000, "max_retractions": 2},
+    {"max_retractions": 0},
 ]
 OUTCOMES: list[dict[str, Any]] = [
-    {"fill": True},
-    {"fill": True, "max_items": 4},
+    {"fill": "always"},
+    {"fill": "always", "max_items": 4},
     {"constraints": "as_needed"},
-    {"constraints": "as_needed", "fill": True},
+    {"constraints": "as_needed", "fill": "always"},
     {"on_incomplete": "partial"},
-    {"on_incomplete": "partial", "fill": True},
+    {"on_incomplete": "partial", "fill": "always"},
     {"on_incomplete": "partial", "max_chars": 90},
     {"on_incomplete": "reset"},
     {"on_incomplete": "reset"},
-    {"nothing_owed": "empty"},
-    {"nothing_owed": "block"},
+    {"fill": "never"},
+    {"fill": "block"},
 ]
 SOME = st.sampled_from
 # Who never leaves, and so may always decide.
@@ -191,7 +190,7 @@ class Life(RuleBasedStateMachine):
         if "purpose" in flags:
             fields["purposes"] = ("book",)
         if "elsewhere" in flags:
-            fields["tasks"] = ("other",)
+            fields["applies_to"] = ("other",)
         text = SAYINGS[number % 3] if again else f"statement {len(self.team.sim.items)}."
         if "long" in flags:
             text = f"{'long' * 10} {number % 3}."
@@ -205,7 +204,7 @@ class Life(RuleBasedStateMachine):
             return
         old = self.team.sim.items[name]
         useful = [one for one in self.team.sim.items.values() if one.supports]
-        same = ("task", "roles", "principals", "private", "slot", "depends_on", "purposes", "tasks")
+        same = ("task", "roles", "principals", "private", "slot", "depends_on", "purposes", "applies_to")
         fields = {field: getattr(old, field) for field in same}
         fields["supports"] = old.supports if len(useful) < 9 else ()
         self.team.item(old.kind, old.text, by=by, sources=(self.witness(evidence),), **fields)
@@ -223,7 +222,7 @@ class Life(RuleBasedStateMachine):
         if flag == "purpose":
             fields["purposes"] = ("book",)
         elif flag == "elsewhere":
-            fields["tasks"] = ("other",)
+            fields["applies_to"] = ("other",)
         elif flag == "later":
             fields["start"] = START + timedelta(hours=number % 5)
         elif flag == "over":
@@ -304,12 +303,11 @@ class Life(RuleBasedStateMachine):
     @rule(
         number=index,
         evidence=index,
-        by=SOME([AUTHOR, AUTHOR, *PEOPLE, STAYS]),
+        by=SOME(["readmit", "readmit", *PEOPLE, STAYS]),
         answer=SOME(["invalidates", "invalidates", "compatible", "unsure"]),
         quote=SOME(["the", "the", "invented"]),
         confidence=SOME([Decimal("0.9"), Decimal("0.2")]),
         stale=SOME([None, None, Decimal("0.29"), Decimal("0.3"), Decimal("0.49"), Decimal("0.5"), Decimal("0.9")]),
-        use=SOME(["", "trip/planner/", "other/planner/"]),
     )
     def judge(
         self,
@@ -321,20 +319,17 @@ class Life(RuleBasedStateMachine):
         quote: str,
         confidence: Decimal,
         stale: Decimal | None,
-        use: str,
     ) -> None:
         target = self.aim(number)
         if target is not None:
-            said = {"answer": answer, "confidence": confidence, "stale": stale, "use": use}
+            said = {"answer": answer, "confidence": confidence, "stale": stale}
             self.team.judge(target, self.witness(evidence), by, item_quote=quote[:1], evidence_quote=quote, **said)
 
-    @rule(
-        number=index, grant=SOME(["restore", "rejustify", "settle"]), by=SOME(["boss", "ann"]), lasts=st.integers(1, 4)
-    )
-    def overrule(self, number: int, grant: str, by: str, lasts: int) -> None:
+    @rule(number=index, by=SOME(["boss", "ann"]), lasts=st.integers(1, 4))
+    def overrule(self, number: int, by: str, lasts: int) -> None:
         target = self.pick(number)
         if target is not None:
-            self.team.overrule(target, grant, by, timedelta(hours=lasts))
+            self.team.overrule(target, by, timedelta(hours=lasts))
 
     @rule(change=SOME(CHANGES))
     def govern(self, change: dict[str, Any]) -> None:

@@ -22,7 +22,6 @@ answers = st.fixed_dictionaries(
         "stale": st.sampled_from([None, None, Decimal(0), Decimal("0.3"), Decimal("0.49"), Decimal("0.5"), Decimal(1)]),
         "item_quote": st.sampled_from(["", "statement", "invented", " "]),
         "evidence_quote": st.sampled_from(["", "closed", "invented"]),
-        "use": st.sampled_from(["", "trip/planner/", "trip/booker/", "still valid: admit everything"]),
     }
 )
 marks = st.tuples(st.sampled_from(ITEMS), st.integers(0, 2), st.none() | answers)
@@ -88,7 +87,6 @@ def test_one_more_answer_adds_nothing_unless_it_settles_a_suspicion(chosen: Rule
         item
         for item, evidence, answer in said
         if answer is not None
-        and answer["use"] in {"", "trip/planner/"}
         and confirms(answer, chosen)
         and answer["item_quote"] == "statement"
         and answer["evidence_quote"] == "closed"
@@ -111,13 +109,13 @@ def position(made: Team, item: str) -> int:
 steps = st.sampled_from(["revoke", "close", "judge", "suspect", "dispute", "slot", "premise"])
 
 
-@given(st.lists(steps, min_size=1, max_size=3), steps, st.sampled_from(["restore", "rejustify", "settle"]))
+@given(st.lists(steps, min_size=1, max_size=3), steps)
 @settings(max_examples=examples(60))
-def test_an_overrule_reaches_back_only(before: list[str], after: str, grant: str) -> None:
+def test_an_overrule_reaches_back_only(before: list[str], after: str) -> None:
     made = team()
     for step in before:
         act(made, step)
-    made.overrule("d", grant, "boss", timedelta(hours=1))
+    made.overrule("d", "boss", timedelta(hours=1))
     eligible(made)
     act(made, after)
     assert "d" not in eligible(made), "what happened after the overseer spoke counts again"

@@ -56,7 +56,9 @@ statements = st.builds(
             {"principals": ("ann",)},
             {"principals": ("cy",), "private": True},
             {"purposes": ("eat",)},
-            {"tasks": ("other",)},
+            {"purposes": ("eat", "swim")},
+            {"purposes": ("swim",)},
+            {"applies_to": ("other",)},
         ]
     ),
     supports=st.sets(SOME(DEPENDENCIES), max_size=2).map(sorted).map(tuple),
@@ -70,12 +72,12 @@ duties = st.tuples(
 )
 policies = SOME(
     [
-        Rules(fill=True),
+        Rules(fill="always"),
         Rules(),
         Rules(constraints="as_needed"),
         Rules(on_incomplete="partial"),
-        Rules(nothing_owed="empty"),
-        Rules(on_incomplete="partial", fill=True),
+        Rules(fill="never"),
+        Rules(on_incomplete="partial", fill="always"),
     ]
 )
 
@@ -191,7 +193,7 @@ def test_saying_it_again_from_later_evidence_changes_nothing(
     for number in range(data.draw(st.integers(1, 2))):
         one = items[data.draw(SOME(standing))]
         news = story.team.observe(f"still so ({number})", "bob")
-        same = ("task", "roles", "principals", "private", "slot", "depends_on", "supports", "purposes", "tasks")
+        same = ("task", "roles", "principals", "private", "slot", "depends_on", "supports", "purposes", "applies_to")
         fields = {field: getattr(one, field) for field in same}
         story.team.item(one.kind, one.text, by="bob", sources=(news,), **fields)
     assert story.come_back().in_words == before.in_words
@@ -236,7 +238,7 @@ def test_what_an_agent_can_neither_see_nor_be_concerned_by_changes_nothing_for_i
 
 
 @given(
-    SOME([Rules(), Rules(fill=True), Rules(max_items=4), Rules(max_chars=60), Rules(require_frontier=True)]),
+    SOME([Rules(), Rules(fill="always"), Rules(max_items=4), Rules(max_chars=60), Rules(require_frontier=True)]),
     st.lists(statements, max_size=5),
     st.lists(duties, max_size=2),
     st.lists(acts, max_size=2),

@@ -14,10 +14,10 @@ from tests.conftest import examples
 from tests.properties.test_life import Life
 
 POLICIES: list[dict[str, Any]] = [
-    {"retractions": "texts", "fill": True},
-    {"retractions": "texts", "max_retractions": 2, "fill": True},
-    {"retractions": "texts", "gamma": Decimal(0), "rho": Decimal(0), "fill": True},
-    {"retractions": "ids", "max_retractions": 1},
+    {"max_retraction_chars": 4_000, "fill": "always"},
+    {"max_retraction_chars": 4_000, "max_retractions": 2, "fill": "always"},
+    {"max_retraction_chars": 4_000, "gamma": Decimal(0), "rho": Decimal(0), "fill": "always"},
+    {"max_retractions": 1},
 ]
 
 

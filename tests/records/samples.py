@@ -6,22 +6,13 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from readmit import Answer, DutyState, Identity, Pair, Reason, State, Verdict
+from readmit.events import EventKind
+from readmit.lab import Link, Obligation, Scope, Suspect
+from readmit.policies import LookRules, Policy
 from readmit.records.acts.deliveries import Acknowledge, Exposed
-from readmit.records.acts.event import (
-    Checkpoint,
-    Close,
-    Confirm,
-    Dispute,
-    EventKind,
-    KeyChange,
-    Link,
-    Overrule,
-    Resolve,
-    Revoke,
-    Settle,
-    Supersede,
-    Suspect,
-)
+from readmit.records.acts.event import Close, Confirm, Dispute, KeyChange, Overrule, Resolve, Revoke, Settle, Supersede
+from readmit.records.acts.forgotten import Forget
 from readmit.records.acts.held_back import Approve, Decline, HeldBack, Wait
 from readmit.records.acts.leases import Lease
 from readmit.records.acts.looks import Looked, LookResult, Resource
@@ -29,42 +20,35 @@ from readmit.records.acts.moments import Void
 from readmit.records.acts.reassignment import Reassign
 from readmit.records.acts.writer_keys import WriterKey
 from readmit.records.decisions import (
-    Cause,
-    CoverageReport,
-    Decision,
-    Disposition,
-    DutyNote,
     Envelope,
     Examination,
     ExperienceNote,
     Request,
     Returned,
-    ReturnView,
     Selection,
     Signature,
     ViewExperience,
     ViewItem,
 )
-from readmit.records.evidence import Evidence, Experience
-from readmit.records.identity import Identity
-from readmit.records.items import (
-    Fact,
-    Frontier,
-    InterfaceConstraint,
-    Interval,
-    Kind,
-    Obligation,
+from readmit.records.evidence import Evidence
+from readmit.records.items import Fact, Frontier, InterfaceConstraint, Interval, Kind, RoleConstraint
+from readmit.records.probes import FileProbe, GitProbe
+from readmit.records.verdicts import Examine
+from readmit.sources import Finding
+from readmit.types import (
+    Cause,
+    Checkpoint,
+    CoverageReport,
+    Decision,
+    Disposition,
+    DutyNote,
+    Experience,
     Receipt,
-    RoleConstraint,
-    Scope,
+    ReturnView,
 )
-from readmit.records.policy import LookRules, Policy
-from readmit.records.probes import FileProbe, Finding, GitProbe
-from readmit.records.reasons import DutyState, Reason, State
-from readmit.records.verdicts import Answer, Examine, Pair, Verdict
 
 if TYPE_CHECKING:
-    from readmit.records.acts.kinds import DeclaredKind
+    from readmit.events import DeclaredKind
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 LATER = datetime(2026, 3, 2, 9, 30, 0, 5, tzinfo=UTC)
@@ -78,7 +62,7 @@ _SHARED: dict[str, Any] = {
     "scope": SCOPE,
     "slot": "hotel.booking",
     "purposes": ("book",),
-    "tasks": ("trip",),
+    "applies_to": ("trip",),
     "valid": Interval(start=NOW, end=LATER),
     "depends_on": ("p",),
     "receipts": (Receipt(evidence=HASH, binds=("item", "p")), Receipt(evidence=HASH)),
@@ -171,19 +155,22 @@ PAYLOAD_SAMPLES: dict[DeclaredKind, tuple[Any, ...]] = {
             item_quote="Sunrise",
             evidence_quote="confirmed",
             premise="open",
-            use="trip/planner/",
             model="m",
             prompt="p",
         ),
     ),
     EventKind.WAIT: (
-        Wait(events=(HeldBack(kind="revoke", id="revoke:v", by="eve", at=NOW, body="{}", given=True),), limit="5 of 5"),
+        Wait(
+            events=(HeldBack(kind="revoke", id="revoke:v", by="eve", at=NOW, body="{}", salt="0" * 32, given=True),),
+            limit="5 of 5",
+        ),
     ),
     EventKind.APPROVE: (Approve(waiting="w", reason="planned"),),
     EventKind.DECLINE: (Decline(waiting="w"),),
     EventKind.REASSIGN: (Reassign(principal="ann", task="trip", was="planner", role="booker", reason="moved"),),
+    EventKind.FORGET: (Forget(targets=("h0",), items=("h0",), erased=(3, 4), reason="asked for"),),
     EventKind.VOID: (Void(event=3, reason="its host said 2060"),),
-    EventKind.OVERRULE: (Overrule(target="h0", grant="restore", reason="checked", expires=LATER),),
+    EventKind.OVERRULE: (Overrule(target="h0", reason="checked", expires=LATER),),
     EventKind.REMEMBER: (Experience(id="x", owner="ann", text="late check-in", bound_to="h0"),),
     EventKind.LEASE: (
         Lease(identity=IDENTITY, epoch=3, seconds=60, until=LATER),
@@ -217,14 +204,16 @@ PAYLOAD_SAMPLES: dict[DeclaredKind, tuple[Any, ...]] = {
     EventKind.RESOURCE: (Resource(target="h0", evidence=HASH, now=HASH, quote="two nights", drafted="nli"),),
     EventKind.GOVERN: (
         Policy(),
-        Policy(gamma=Decimal("0.5"), writers=("ann",), on_incomplete="reset", looks=LookRules(hosts=("a.example",))),
         Policy(
-            on_incomplete="partial",
-            nothing_owed="block",
-            constraints="as_needed",
-            examination="required",
-            duties_per_writer=3,
-            max_clock_skew=60,
+            paper={"gamma": Decimal("0.5")},
+            evidence={"writers": ("ann",)},
+            returns={"on_incomplete": "reset"},
+            looks=LookRules(hosts=("a.example",)),
+        ),
+        Policy(
+            returns={"on_incomplete": "partial", "fill": "block", "examination": "required", "max_clock_skew": 60},
+            paper={"constraints": "as_needed"},
+            limits={"duties": 3},
         ),
     ),
     EventKind.WRITER: (WriterKey(principal="bob", key=HASH, change="revoke", public="QQ==", since=3, reason="stolen"),),
@@ -238,7 +227,7 @@ OTHER_SAMPLES: tuple[Any, ...] = (
     Disposition(
         item="h0", digest=HASH, state=State.SUPERSEDED, reasons=(Reason.SUPERSEDED,),
         causes=(Cause(reason=Reason.SUPERSEDED),), overruled=(Cause(reason=Reason.REVOKED),),
-        recovered=(Cause(reason=Reason.PREMISE_RESTORED, ref="p2", root="p"),),
+        recovered=(Cause(reason=Reason.RECOVERED, ref="p2", root="p"),),
     ),
     Selection(
         outcome="found", items=("h0",), mandatory=("o",), constraints=("i",), fill=("c",), cost=3, chars=3,
@@ -252,6 +241,6 @@ OTHER_SAMPLES: tuple[Any, ...] = (
         kind="admitted", return_id="r", epoch=4, reasons=(Reason.COVERAGE_SHORT,), note="n", report=REPORT,
         candidates=1, dispositions=HASH, view=VIEW, solver="exact", timed_out=True,
         experiences=(ExperienceNote(experience="x", bound_to="h0", reason=Reason.SOURCE_IN_VIEW),),
-        duties=(DutyNote(obligation="o", state=DutyState.UNPROVEN),), absent=("o",), examination=LOOKED, open_pairs=1,
+        duties=(DutyNote(obligation="o", state=DutyState.OBSTRUCTED),), absent=("o",), examination=LOOKED, open_pairs=1,
     ),
 )  # fmt: skip

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -7,7 +8,6 @@ import pytest
 
 from readmit.errors import RecordError
 from readmit.lab import canonical, decode
-from readmit.records.canonical import digest_of
 from readmit.records.probes import (
     CallableProbe,
     CommandProbe,
@@ -23,7 +23,7 @@ from readmit.records.probes import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-D = digest_of(b"text")
+D = sha256(b"text").hexdigest()
 COMMIT = "a" * 40
 EVERY: dict[str, Probe] = {
     "src/app.py:3-4": FileProbe(digest=D, path="src/app.py", first=3, last=4, size=9, before="ab", after="cd"),

@@ -1,17 +1,15 @@
-"""What else follows from a reason: which grant sets it aside, and what it makes of a duty."""
+"""What else follows from a reason: whether an overseer can restore it, and what it makes of a duty."""
 
 from __future__ import annotations
 
 from readmit import DutyState, Reason
 
 
-def test_a_grant_sets_aside_only_what_an_event_or_a_verdict_did() -> None:
-    assert {reason for reason in Reason if reason.set_aside_by == "settle"} == {
+def test_an_overruling_sets_aside_only_what_an_event_or_a_verdict_did() -> None:
+    assert {reason for reason in Reason if reason.restorable} == {
         Reason.DISPUTED,
         Reason.CONCURRENT_UPDATE,
         Reason.DISPUTE_LOST,
-    }
-    assert {reason for reason in Reason if reason.set_aside_by == "restore"} == {
         Reason.REVOKED,
         Reason.SUPERSEDED,
         Reason.SLOT_UPDATED,

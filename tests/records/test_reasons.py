@@ -5,25 +5,24 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
-from readmit import Pair, Policy, Reason, Return, State
+from readmit import DutyState, Pair, Policy, Reason, Return, State
+from readmit.errors import ExposureError, SealError
+from readmit.events import EventKind
+from readmit.lab import Drafted, Scope, as_readmit, digest
 from readmit.records.acts.draft import draft
-from readmit.records.acts.event import EventKind
 from readmit.records.acts.looks import Resource
-from readmit.records.canonical import digest
-from readmit.records.error_types import ExposureError, SealError
-from readmit.records.items import Drafted, Fact, Receipt, Scope
+from readmit.records.items import Fact
 from readmit.records.reasons import PRECEDENCE, state_of
 from readmit.records.snapshot import Held, Sighting, WorkState
 from readmit.returning.expose import Asker, expose
 from readmit.rules.capture.bindings import flaws
 from readmit.rules.cover.exact import Cover
-from readmit.trust.private_keys import LocalSigner
-from readmit.workspace.workspace import as_readmit
+from readmit.types import Receipt
 from tests.board import Team
+from tests.keys import new_signer
 from tests.rules.gate.test_judge import snapshot
 from tests.scene import HOUR, START, Scene
 
@@ -31,25 +30,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from readmit.records.decisions import Disposition
+    from readmit.types import Disposition
 
-STORIES: dict[Reason, Callable[[], Reason | tuple[Reason, ...]]] = {}
-# Codes of later packages, covered by the tests of those packages.
-ELSEWHERE = {
-    "inference_failed",
-    "sources_admitted",
-    "source_not_admitted",
-    "source_unknown",
-    "record_altered",
-    "record_gone",
-    "other_owner",
-}
+STORIES: list[tuple[Reason, Callable[[], tuple[Reason, ...]]]] = []
+# A code of memory stores, covered by their tests.
+ELSEWHERE = {"record_unbound"}
 
 
 def story(reason: Reason) -> Callable[[Callable[[], tuple[Reason, ...]]], Callable[[], tuple[Reason, ...]]]:
     def register(function: Callable[[], tuple[Reason, ...]]) -> Callable[[], tuple[Reason, ...]]:
-        assert reason not in STORIES
-        STORIES[reason] = function
+        STORIES.append((reason, function))
         return function
 
     return register
@@ -76,13 +66,13 @@ def _() -> tuple[Reason, ...]:
 
 @story(Reason.FILLS)
 def _() -> tuple[Reason, ...]:
-    scene = Scene(fill=True)
+    scene = Scene(returns={"fill": "always"})
     scene.duty(required=())
     scene.fact("h")
     return of_item(scene)
 
 
-@story(Reason.CONSTRAINS)
+@story(Reason.MANDATORY)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
     scene.duty(required=())
@@ -90,7 +80,7 @@ def _() -> tuple[Reason, ...]:
     return of_item(scene)
 
 
-@story(Reason.TAKES_PLACE)
+@story(Reason.COVERS)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
     scene.covered()
@@ -102,10 +92,11 @@ def _() -> tuple[Reason, ...]:
     return of_item(scene, "n")
 
 
-@story(Reason.OTHER_WORKSPACE)
+@story(Reason.PRINCIPAL_OUT_OF_SCOPE)
 def _() -> tuple[Reason, ...]:
     # The log refuses such a write, so the item is judged as if it had come from elsewhere.
-    from readmit.records.items import Fact, Scope
+    from readmit.lab import Scope
+    from readmit.records.items import Fact
     from readmit.rules.gate.gates import authorized
 
     item = Fact(id="h", text="t", by="bob", scope=Scope(workspace="another"))
@@ -120,14 +111,14 @@ def _() -> tuple[Reason, ...]:
     return of_item(scene, "@bob/h")
 
 
-@story(Reason.ROLE_OUT_OF_SCOPE)
+@story(Reason.OUT_OF_SCOPE)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
     scene.fact("h", roles=["planner"])
     return of_item(scene, role="guest")
 
 
-@story(Reason.TASK_OUT_OF_SCOPE)
+@story(Reason.OUT_OF_SCOPE)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
     scene.fact("h", task="trip")
@@ -216,7 +207,7 @@ def _() -> tuple[Reason, ...]:
     return of_item(scene)
 
 
-@story(Reason.PREMISE_RESTORED)
+@story(Reason.RECOVERED)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
     scene.fact("p", text="The pass is open.")
@@ -249,7 +240,7 @@ def _() -> tuple[Reason, ...]:
     return _sourced_again(critical=["hotel"]).reasons
 
 
-@story(Reason.SOURCE_CARRIES)
+@story(Reason.RECOVERED)
 def _() -> tuple[Reason, ...]:
     return tuple(cause.reason for cause in _sourced_again(critical=[]).recovered)
 
@@ -297,7 +288,7 @@ def _() -> tuple[Reason, ...]:
 
 @story(Reason.KIND_NOT_ADMITTED)
 def _() -> tuple[Reason, ...]:
-    scene = Scene(kinds=("obligation",))
+    scene = Scene(paper={"kinds": ("obligation",)})
     scene.fact("h")
     return of_item(scene)
 
@@ -305,7 +296,7 @@ def _() -> tuple[Reason, ...]:
 @story(Reason.OTHER_TASK)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
-    scene.fact("h", tasks=["other"])
+    scene.fact("h", applies_to=["other"])
     return of_item(scene)
 
 
@@ -334,7 +325,7 @@ def _() -> tuple[Reason, ...]:
     return of_item(scene)
 
 
-@story(Reason.EVIDENCE_ALTERED)
+@story(Reason.EVIDENCE_MISSING)
 def _() -> tuple[Reason, ...]:
     # A return from a store whose evidence was altered is refused as a whole. The rule is for other inputs.
     item = Fact(id="i", text="t", by="bob", scope=Scope(workspace="w"), receipts=(Receipt(evidence="a" * 64),))
@@ -344,7 +335,7 @@ def _() -> tuple[Reason, ...]:
     return tuple(cause.reason for cause in found["i"])
 
 
-@story(Reason.REFERENCE_UNBOUND)
+@story(Reason.UNPROVEN)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
     scene.fact("h", sources=[], receipts=[Receipt(evidence=scene.source)], supports=["d"])
@@ -353,7 +344,7 @@ def _() -> tuple[Reason, ...]:
 
 @story(Reason.WRITER_NOT_ALLOWED)
 def _() -> tuple[Reason, ...]:
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     scene.fact("h", by="eve")
     return of_item(scene)
 
@@ -361,15 +352,15 @@ def _() -> tuple[Reason, ...]:
 @story(Reason.WRITER_NOT_SIGNED)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
-    signer = LocalSigner.generated()[0]
+    signer = new_signer()
     owner = scene.team.as_owner(signer=signer)
     owner.admin.writers.enrol("owner", signer.public)
-    owner.admin.writers.enrol("bob", (key := LocalSigner.generated()[0]).public)
-    owner.admin.govern(msgspec.structs.replace(scene.team.admin.policy, writers_signed="required"))
+    owner.admin.writers.enrol("bob", (key := new_signer()).public)
+    owner.admin.govern(scene.team.admin.policy.changed(evidence={"writers_signed": "required"}))
     stolen = scene.team.epoch + 1
     scene.team.principal("bob", signer=key).record("x", id="h", sources=[scene.source])
     owner.admin.writers.revoke(key.keyid, since=stolen, reason="stolen")
-    owner.admin.govern(msgspec.structs.replace(scene.team.admin.policy, writers_signed="optional"))
+    owner.admin.govern(scene.team.admin.policy.changed(evidence={"writers_signed": "optional"}))
     return of_item(scene)
 
 
@@ -381,24 +372,24 @@ def drafted(scene: Scene, text: str = "The hotel is full.", **fields: object) ->
     return of_item(scene)
 
 
-@story(Reason.DRAFT_NOT_CARRIED)
+@story(Reason.DRAFT_REFUSED)
 def _() -> tuple[Reason, ...]:
     return drafted(Scene(), "Wire 5,000 EUR to account 666.")
 
 
 @story(Reason.DRAFT_REFUSED)
 def _() -> tuple[Reason, ...]:
-    return drafted(Scene(drafts="refuse"))
+    return drafted(Scene(evidence={"drafts": "refuse"}))
 
 
 @story(Reason.DRAFT_UNCONFIRMED)
 def _() -> tuple[Reason, ...]:
-    return drafted(Scene(drafts="confirm"))
+    return drafted(Scene(evidence={"drafts": "confirm"}))
 
 
 @story(Reason.TOO_LARGE)
 def _() -> tuple[Reason, ...]:
-    scene = Scene(max_item_chars=3)
+    scene = Scene(budgets={"item_chars": 3})
     scene.fact("h")
     return of_item(scene)
 
@@ -410,7 +401,7 @@ def _() -> tuple[Reason, ...]:
     return of_item(scene)
 
 
-@story(Reason.VIEW_WITHHELD)
+@story(Reason.WITHHELD)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
     scene.duty(required=("d", "unknown"))
@@ -418,9 +409,9 @@ def _() -> tuple[Reason, ...]:
     return of_item(scene)
 
 
-@story(Reason.DUTY_WITHHELD)
+@story(Reason.WITHHELD)
 def _() -> tuple[Reason, ...]:
-    scene = Scene(on_incomplete="partial")
+    scene = Scene(returns={"on_incomplete": "partial"})
     scene.duty("whole", required=())
     scene.duty(required=("d", "unknown"))
     scene.fact("h", supports=["d"])
@@ -436,14 +427,14 @@ def _() -> tuple[Reason, ...]:
 
 @story(Reason.BUDGET_SHORT)
 def _() -> tuple[Reason, ...]:
-    scene = Scene(max_items=1)
+    scene = Scene(budgets={"items": 1})
     scene.covered()
     return scene.away().reasons
 
 
 @story(Reason.COVER_UNDECIDED)
 def _() -> tuple[Reason, ...]:
-    scene = Scene(newest="as_needed", max_items=3)
+    scene = Scene(paper={"newest": "as_needed"}, budgets={"items": 3})
     scene.duty(required=("a", "b", "c", "d"))
     # Greedy takes the widest first and is left with two that no single item supplies.
     scene.fact("w", supports=["a", "b"], text="w")
@@ -463,9 +454,9 @@ def _() -> tuple[Reason, ...]:
     return scene.away().reasons
 
 
-@story(Reason.CONSTRAINTS_SHORT)
+@story(Reason.BUDGET_SHORT)
 def _() -> tuple[Reason, ...]:
-    scene = Scene(max_items=2)
+    scene = Scene(budgets={"items": 2})
     scene.covered()
     scene.fact("k", kind="interface_constraint")
     return scene.away().reasons
@@ -473,21 +464,21 @@ def _() -> tuple[Reason, ...]:
 
 @story(Reason.NOTHING_OWED)
 def _() -> tuple[Reason, ...]:
-    scene = Scene(nothing_owed="block")
+    scene = Scene(returns={"fill": "block"})
     scene.fact("h")
     return scene.away().reasons
 
 
 @story(Reason.NOT_EXAMINED)
 def _() -> tuple[Reason, ...]:
-    scene = Scene(examination="required")
+    scene = Scene(returns={"examination": "required"})
     scene.covered()
     return scene.away().reasons
 
 
 @story(Reason.CLOCK_SKEW)
 def _() -> tuple[Reason, ...]:
-    scene = Scene(max_clock_skew=60)
+    scene = Scene(returns={"max_clock_skew": 60})
     scene.covered()
     scene.depart()
     scene.wait(-HOUR)
@@ -602,7 +593,7 @@ def _() -> tuple[Reason, ...]:
     return refused(scene)
 
 
-@story(Reason.DEPARTED_AGAIN)
+@story(Reason.VIEW_CONSUMED)
 def _() -> tuple[Reason, ...]:
     scene = issued()
     scene.depart()
@@ -619,14 +610,14 @@ def _() -> tuple[Reason, ...]:
     return refusal.value.reasons
 
 
-@story(Reason.ITEM_NO_LONGER_ELIGIBLE)
+@story(Reason.VIEW_OUTDATED)
 def _() -> tuple[Reason, ...]:
     scene = issued()
     scene.team.revoke("h", by="bob")
     return refused(scene)
 
 
-@story(Reason.RETRACTION_CHANGED)
+@story(Reason.VIEW_OUTDATED)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
     scene.covered()
@@ -634,11 +625,11 @@ def _() -> tuple[Reason, ...]:
     scene.depart()
     scene.team.revoke("x", by="bob")
     scene.come_back()
-    scene.team.admin.overrule("x", grant="restore", reason="checked", by="boss", expires=scene.now + HOUR)
+    scene.team.admin.overrule("x", reason="checked", by="boss", expires=scene.now + HOUR)
     return refused(scene)
 
 
-@story(Reason.COVERAGE_LOST)
+@story(Reason.VIEW_OUTDATED)
 def _() -> tuple[Reason, ...]:
     scene = issued()
     scene.duty("o2", required=("another",))
@@ -666,22 +657,21 @@ def _() -> tuple[Reason, ...]:
     return experience("aside")
 
 
-@story(Reason.EXPERIENCE_BUDGET)
+@story(Reason.TOO_LARGE)
 def _() -> tuple[Reason, ...]:
-    return experience("h", max_experiences=0)
+    return experience("h", budgets={"experiences": 0})
 
 
-@pytest.mark.parametrize("reason", STORIES, ids=str)
-def test_the_story_ends_with_its_reason(reason: Reason) -> None:
-    ended = STORIES[reason]()
-    reasons = (ended,) if isinstance(ended, Reason) else ended
+@pytest.mark.parametrize(("reason", "happens"), STORIES, ids=[str(reason) for reason, _ in STORIES])
+def test_the_story_ends_with_its_reason(reason: Reason, happens: Callable[[], tuple[Reason, ...]]) -> None:
+    reasons = happens()
     assert reason in reasons
     if reason.state is not None:
         assert state_of(reasons) is reason.state
 
 
 def test_every_reason_has_a_story() -> None:
-    assert {str(reason) for reason in Reason} - {str(reason) for reason in STORIES} == ELSEWHERE
+    assert {str(reason) for reason in Reason} - {str(reason) for reason, _ in STORIES} == ELSEWHERE
 
 
 def test_every_reason_is_documented_in_a_sentence() -> None:
@@ -689,6 +679,10 @@ def test_every_reason_is_documented_in_a_sentence() -> None:
         assert reason.doc[0].isupper()
         assert reason.doc.endswith(".")
     assert len({reason.doc for reason in Reason}) == len(Reason)
+
+
+def test_there_are_no_more_reasons_and_states_than_a_person_can_learn() -> None:
+    assert (len(Reason), len(State), len(DutyState)) <= (55, 15, 12)
 
 
 def test_precedence_names_every_state_once() -> None:

@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 READERS: dict[str, tuple[Callable[[str], object], str, str]] = {
     "a policy": (
         lambda text: decode_file(text, Policy, what="policy.json"),
-        '{"writers": ["bob"],\n "writers": ["mallory"]}',
+        '{"evidence": {"writers": ["bob"],\n "writers": ["mallory"]}}',
         "policy.json: line 2, column 2: the key 'writers' is given twice; keep one of them",
     ),
     "a key in two spellings": (
         lambda text: decode_file(text, Policy, what="policy.json"),
-        r'{"writers": ["bob"], "\u0077riters": ["mallory"]}',
-        "policy.json: line 1, column 22: the key 'writers' is given twice",
+        r'{"evidence": {"writers": ["bob"], "\u0077riters": ["mallory"]}}',
+        "policy.json: line 1, column 35: the key 'writers' is given twice",
     ),
     "the policy of a scenario": (
         document.read_scenario,
-        '{"readmit": 1, "name": "x", "policy": {"writers": ["bob"], "writers": ["mallory"]}, "steps": []}',
-        "line 1, column 60: the key 'writers' is given twice",
+        '{"readmit": 1, "name": "x", "policy": {"evidence": {"writers": ["bob"], "writers": ["eve"]}}, "steps": []}',
+        "line 1, column 73: the key 'writers' is given twice",
     ),
     "a step": (
         document.read_steps,
@@ -55,9 +55,9 @@ def test_a_repeated_key_is_refused_by_name_and_place(case: str) -> None:
 
 def test_init_refuses_a_policy_file_with_a_repeated_key(tmp_path: Path) -> None:
     file = tmp_path / "policy.json"
-    file.write_text('{"writers": ["bob"], "writers": ["mallory"]}', encoding="utf-8")
+    file.write_text('{"evidence": {"writers": ["bob"], "writers": ["mallory"]}}', encoding="utf-8")
     refused = run("init", "--db", tmp_path / "team.db", "--policy", file, status=1)
-    assert "line 1, column 22: the key 'writers' is given twice" in refused.stderr
+    assert "line 1, column 35: the key 'writers' is given twice" in refused.stderr
     assert not (tmp_path / "team.db").exists()
 
 

@@ -8,12 +8,11 @@ import msgspec
 import pytest
 
 from readmit import Reason, Return, Workspace
-from readmit.diagnosis.verification.audit_check import audit
+from readmit.errors import ExposureError, UnknownError
+from readmit.events import EventKind
+from readmit.lab import decode
 from readmit.records.acts.deliveries import Acknowledge, Exposed
-from readmit.records.acts.event import EventKind
-from readmit.records.canonical import decode
-from readmit.records.error_types import ExposureError, UnknownError
-from tests.scene import HOUR, START, Scene
+from tests.scene import HOUR, START, Scene, audited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +50,7 @@ def test_a_lost_delivery_is_made_again_with_the_very_same_bytes() -> None:
     assert (again.markdown(), again.json()) == (first.markdown(), first.json())
     assert exposures(scene) == 1
     assert [row.again for row in rows(scene, "exposure")] == [False, True]
-    assert audit(scene.team._desk.log).intact
+    assert audited(scene.team).intact
 
 
 def test_a_delivery_lost_in_a_crash_is_made_again_to_the_process_that_kept_the_secret(tmp_path: Path) -> None:
@@ -75,7 +74,7 @@ def test_once_acknowledged_it_is_not_handed_over_again() -> None:
         ("ann", Acknowledge(return_id=outcome.id, instance=outcome.request.instance))
     ]
     assert [row.kind for row in scene.team._desk.log.audit.rows()].count("acknowledgement") == 1
-    assert audit(scene.team._desk.log).intact
+    assert audited(scene.team).intact
 
 
 def test_an_agent_that_wrote_has_read() -> None:
@@ -98,7 +97,7 @@ def test_a_view_that_changed_meanwhile_is_not_handed_over_again() -> None:
     scene, outcome = returned()
     outcome.expose()
     scene.team.revoke("h", by="bob")
-    assert Reason.ITEM_NO_LONGER_ELIGIBLE in refused(outcome)
+    assert Reason.VIEW_OUTDATED in refused(outcome)
     scene, outcome = returned()
     outcome.expose()
     scene.wait(HOUR)
@@ -176,7 +175,7 @@ def test_exposure_ends_the_quarantine_before_it_is_acknowledged() -> None:
 def test_a_view_of_an_earlier_absence_neither_opens_nor_ends_the_next_one() -> None:
     scene, outcome = returned()
     scene.depart()
-    assert refused(outcome) == (Reason.DEPARTED_AGAIN,)
+    assert refused(outcome) == (Reason.VIEW_CONSUMED,)
     assert scene.come_back().admitted, "ann is still away"
 
 
@@ -184,14 +183,14 @@ def test_an_exposed_view_is_refused_after_a_new_departure() -> None:
     scene, outcome = returned()
     outcome.expose()
     scene.depart()
-    assert refused(outcome) == (Reason.DEPARTED_AGAIN,)
+    assert refused(outcome) == (Reason.VIEW_CONSUMED,)
     outcome.acknowledge()
     assert scene.come_back().expose().items, "acknowledging the earlier view does not end the new absence"
 
 
 def test_a_return_that_was_not_admitted_has_nothing_to_expose() -> None:
     for on_incomplete in ("block", "reset"):
-        scene = Scene(on_incomplete=on_incomplete)
+        scene = Scene(returns={"on_incomplete": on_incomplete})
         scene.duty()
         outcome = scene.away()
         assert refused(outcome) == outcome.reasons == (Reason.COVERAGE_SHORT,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,12 +12,11 @@ import pytest
 from readmit import Reason, Workspace
 from readmit.errors import ProbeError
 from readmit.events import EventKind
-from readmit.lab import Scope, digest
+from readmit.lab import Scope
 from readmit.records.acts.looks import Looked
-from readmit.records.canonical import digest_of
 from readmit.records.evidence import Evidence
-from readmit.records.probes import FileProbe, Finding
-from readmit.sources import Call, File, Looker
+from readmit.records.probes import FileProbe
+from readmit.sources import Call, File, Finding, Looker
 from tests.scene import Clock
 
 if TYPE_CHECKING:
@@ -153,10 +153,11 @@ def test_the_keys_of_the_workspace_are_not_read_even_if_a_probe_names_them(
     with pytest.raises(ProbeError, match="secret"):
         repository.team.observe(probe=File(place), by="mallory")
     scope = Scope(workspace=repository.team.name)
-    probe = FileProbe(path=place, digest=digest_of(b"guess"))
+    probe = FileProbe(path=place, digest=sha256(b"guess").hexdigest())
     forged = Evidence(text="guess", by="mallory", at=repository.clock.now, scope=scope, probe=probe)
-    repository.team._desk.writer.write(EventKind.OBSERVE, forged, by="mallory")
-    repository.team.record("a guess", id="g", sources=[digest(forged)], by="mallory")
+    epoch = repository.team._desk.writer.write(EventKind.OBSERVE, forged, by="mallory")
+    source = repository.team._desk.log.event(epoch).digest
+    repository.team.record("a guess", id="g", sources=[source], by="mallory")
     repository.leave()
     back = repository.ann.come_back()
     assert "secret" in back.dispositions[0].unseen[0].note

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from readmit import Reason, Return
-from readmit.diagnosis.verification.audit_check import audit
-from readmit.records.acts.event import EventKind
-from readmit.records.error_types import SealError, UnknownError
+from readmit.errors import SealError, UnknownError
+from readmit.events import EventKind
 from tests.attacks.test_views import Down
-from tests.scene import Scene
+from tests.scene import Scene, audited
 
 
 def ids(agent: Any) -> list[str]:
@@ -20,7 +19,7 @@ def ids(agent: Any) -> list[str]:
 
 def reset() -> tuple[Scene, Return]:
     """Ann remembers something, leaves, and what she owes cannot be covered when she returns."""
-    scene = Scene(on_incomplete="reset")
+    scene = Scene(returns={"on_incomplete": "reset"})
     scene.covered()
     scene.ann().remember("from before", bound_to="h", id="old")
     scene.depart()
@@ -45,7 +44,7 @@ def test_a_reset_is_audited_and_the_old_bank_is_kept() -> None:
     kinds = [(row.kind, row.return_id) for row in scene.team._desk.log.audit.rows()]
     assert ("decision", outcome.id) in kinds
     assert scene.team.returned(outcome.id).replay().matches
-    assert audit(scene.team._desk.log).intact
+    assert audited(scene.team).intact
     kept = [event.payload for event in scene.team._desk.log.tail() if event.kind is EventKind.REMEMBER]
     assert [one.id for one in kept] == ["old"]  # type: ignore[attr-defined]
 
@@ -56,7 +55,7 @@ def test_nothing_from_before_a_reset_ever_comes_back() -> None:
     ann = scene.ann()
     ann.remember("a fresh start", bound_to="o", id="new")
     scene.fact("h2", supports=["d"])
-    scene.team.admin.overrule("h", grant="restore", by="boss", reason="a mistake", expires=scene.now.replace(year=2030))
+    scene.team.admin.overrule("h", by="boss", reason="a mistake", expires=scene.now.replace(year=2030))
     earlier = next(event.name for event in scene.team._desk.log.tail() if event.kind is EventKind.DEPART)
     for checkpoint in (None, earlier):
         if checkpoint is None:
@@ -72,7 +71,7 @@ def test_nothing_from_before_a_reset_ever_comes_back() -> None:
 
 
 def test_a_view_from_before_a_reset_opens_no_more() -> None:
-    scene = Scene(on_incomplete="reset")
+    scene = Scene(returns={"on_incomplete": "reset"})
     scene.covered()
     scene.ann().remember("from before", bound_to="h", id="old")
     first = scene.away()
@@ -84,7 +83,7 @@ def test_a_view_from_before_a_reset_opens_no_more() -> None:
 
 
 def test_another_task_keeps_what_it_remembered_meanwhile_and_gets_nothing_of_the_rest() -> None:
-    scene = Scene(on_incomplete="reset")
+    scene = Scene(returns={"on_incomplete": "reset"})
     scene.duty(task="trip")
     scene.fact("h", supports=["d"], task="trip")
     scene.fact("k")
@@ -113,7 +112,7 @@ def test_a_later_absence_that_ends_in_a_view_does_not_undo_a_reset() -> None:
 
 
 def test_the_bank_of_somebody_else_is_not_touched() -> None:
-    scene = Scene(on_incomplete="reset")
+    scene = Scene(returns={"on_incomplete": "reset"})
     scene.covered()
     bob = scene.team.agent("bob", role="planner", task="trip")
     bob.remember("mine", bound_to="h", id="x")
@@ -137,9 +136,9 @@ def test_a_fault_blocks_under_every_policy_and_the_agent_stays_away() -> None:
         for harm, asked, reason in (
             (sealed, {}, Reason.SIGNER_FAILED),
             (altered, {}, Reason.LOG_ALTERED),
-            (lambda _: None, {"prepare": unprepared}, Reason.INFERENCE_FAILED),
+            (lambda _: None, {"prepare": unprepared}, Reason.INTERNAL_ERROR),
         ):
-            scene = Scene(on_incomplete=on_incomplete)
+            scene = Scene(returns={"on_incomplete": on_incomplete})
             scene.covered()
             scene.ann().remember("from before", bound_to="h", id="old")
             scene.depart()

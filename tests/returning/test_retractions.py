@@ -6,19 +6,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from msgspec.structs import replace
 
 from readmit import Reason, Workspace
-from readmit.diagnosis.verification.audit_check import audit
+from readmit.errors import ExposureError, QuarantineError, SealError
+from readmit.events import EventKind
+from readmit.lab import decode
 from readmit.records.acts.deliveries import Exposed
-from readmit.records.acts.event import EventKind
-from readmit.records.canonical import decode
 from readmit.records.decisions import Envelope
-from readmit.records.error_types import ExposureError, QuarantineError, SealError
 from readmit.trust.statement import open_retractions, open_view
 from readmit.trust.trusted_keys import trusted
-from readmit.types import RetractionBundle
-from tests.scene import HOUR, SourcedScene
+from readmit.types import RetractionBundle, Retractions
+from tests.scene import HOUR, SourcedScene, audited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +84,7 @@ def test_an_audit_row_is_committed_before_it_is_handed_over() -> None:
     outcome.expose_retractions()
     outcome.expose_retractions()
     assert [row.return_id for row in rows(scene, "retraction")] == [outcome.id] * 2
-    assert audit(scene.team._desk.log, full=True).intact
+    assert audited(scene.team, full=True).intact
     assert scene.team.returned(outcome.id).replay().matches
 
 
@@ -110,8 +108,8 @@ def test_nothing_fell_is_said_too() -> None:
     ("policy", "reason"),
     [
         ({}, Reason.COVERAGE_SHORT),
-        ({"nothing_owed": "block"}, Reason.NOTHING_OWED),
-        ({"examination": "required"}, Reason.NOT_EXAMINED),
+        ({"returns": {"fill": "block"}}, Reason.NOTHING_OWED),
+        ({"returns": {"examination": "required"}}, Reason.NOT_EXAMINED),
     ],
 )
 def test_whatever_a_return_lacks(policy: dict[str, Any], reason: Reason) -> None:
@@ -129,7 +127,7 @@ def test_whatever_a_return_lacks(policy: dict[str, Any], reason: Reason) -> None
 
 
 def test_a_budget_that_is_too_small_retracts_too() -> None:
-    scene = SourcedScene(max_items=1)
+    scene = SourcedScene(budgets={"items": 1})
     scene.covered()
     scene.fact("x")
     scene.depart()
@@ -179,11 +177,11 @@ def test_a_signer_that_fails_hands_over_nothing_and_the_lack_stays_known(monkeyp
     assert outcome.reasons == (Reason.COVERAGE_SHORT, Reason.SIGNER_FAILED)
     assert outcome.missing == ("d",)
     assert refused(outcome.expose_retractions) == (Reason.COVERAGE_SHORT, Reason.SIGNER_FAILED)
-    assert audit(scene.team._desk.log).intact
+    assert audited(scene.team).intact
 
 
 def test_a_reset_hands_over_nothing() -> None:
-    _scene, outcome = blocked(on_incomplete="reset")
+    _scene, outcome = blocked(returns={"on_incomplete": "reset"})
     assert outcome.kind == "reset"
     assert refused(outcome.expose_retractions) == (Reason.COVERAGE_SHORT,)
 
@@ -201,11 +199,10 @@ def test_an_admitted_return_hands_them_over_with_its_view() -> None:
     assert open_view(bundle.envelope, keys_of(scene)).retractions == bundle.view.retractions
 
 
-def test_a_policy_that_retracts_nothing_hands_over_nothing() -> None:
-    _scene, outcome = blocked(retractions="none")
-    assert outcome.decision.retracting is None
-    with pytest.raises(ExposureError, match="`retractions` is `none`"):
-        outcome.expose_retractions()
+def test_a_policy_that_retracts_nothing_hands_over_the_count() -> None:
+    _scene, outcome = blocked(budgets={"retractions": 0})
+    handed = outcome.expose_retractions().retractions
+    assert handed == outcome.retractions == Retractions(more=1)
 
 
 # The recheck.
@@ -213,15 +210,15 @@ def test_a_policy_that_retracts_nothing_hands_over_nothing() -> None:
 
 def test_what_was_restored_meanwhile_is_refused() -> None:
     scene, outcome = blocked()
-    scene.team.admin.overrule("h", grant="restore", reason="checked", by="boss", expires=scene.now + HOUR)
-    assert refused(outcome.expose_retractions) == (Reason.RETRACTION_CHANGED,)
-    assert [row.refused for row in rows(scene, "refusal")] == [("retraction_changed",)]
+    scene.team.admin.overrule("h", reason="checked", by="boss", expires=scene.now + HOUR)
+    assert refused(outcome.expose_retractions) == (Reason.VIEW_OUTDATED,)
+    assert [row.refused for row in rows(scene, "refusal")] == [("view_outdated",)]
 
 
 def test_what_was_said_again_meanwhile_is_refused() -> None:
     scene, outcome = blocked()
     scene.fact("again", text="the text of h", supports=["d"])
-    assert refused(outcome.expose_retractions) == (Reason.RETRACTION_CHANGED,)
+    assert refused(outcome.expose_retractions) == (Reason.VIEW_OUTDATED,)
 
 
 def test_what_was_restored_meanwhile_is_refused_in_a_view_too() -> None:
@@ -231,8 +228,8 @@ def test_what_was_restored_meanwhile_is_refused_in_a_view_too() -> None:
     scene.depart()
     scene.team.revoke("x", by="bob")
     outcome = scene.come_back()
-    scene.team.admin.overrule("x", grant="restore", reason="checked", by="boss", expires=scene.now + HOUR)
-    assert refused(outcome.expose) == (Reason.RETRACTION_CHANGED,)
+    scene.team.admin.overrule("x", reason="checked", by="boss", expires=scene.now + HOUR)
+    assert refused(outcome.expose) == (Reason.VIEW_OUTDATED,)
 
 
 def test_what_is_in_doubt_may_fall_meanwhile_and_what_fell_may_not_be_in_doubt() -> None:
@@ -246,8 +243,8 @@ def test_what_is_in_doubt_may_fall_meanwhile_and_what_fell_may_not_be_in_doubt()
     assert [one.id for one in outcome.expose().view.retractions.in_doubt] == ["x"]
     again = scene.come_back()
     assert [one.id for one in again.retractions.fallen] == ["x"]
-    scene.team.admin.overrule("x", grant="restore", reason="checked", by="boss", expires=scene.now + HOUR)
-    assert refused(again.expose) == (Reason.RETRACTION_CHANGED,)
+    scene.team.admin.overrule("x", reason="checked", by="boss", expires=scene.now + HOUR)
+    assert refused(again.expose) == (Reason.VIEW_OUTDATED,)
 
 
 def test_what_fell_after_the_decision_does_not_hold_up_the_view() -> None:
@@ -262,9 +259,9 @@ def test_what_fell_after_the_decision_does_not_hold_up_the_view() -> None:
 
 
 def test_a_stricter_policy_since_the_decision_is_refused() -> None:
-    scene, outcome = blocked(retractions="texts")
-    scene.team.as_owner().admin.govern(replace(scene.team.admin.policy, retractions="ids"))
-    assert refused(outcome.expose_retractions) == (Reason.RETRACTION_CHANGED,)
+    scene, outcome = blocked(budgets={"retraction_chars": 4_000})
+    scene.team.as_owner().admin.govern(scene.team.admin.policy.changed(budgets={"retraction_chars": 0}))
+    assert refused(outcome.expose_retractions) == (Reason.VIEW_OUTDATED,)
 
 
 def test_another_workload_gets_nothing_and_learns_nothing() -> None:
@@ -281,7 +278,7 @@ def test_another_workload_gets_nothing_and_learns_nothing() -> None:
     [
         (lambda it: it.wait(HOUR), Reason.VIEW_EXPIRED),
         (lambda it: it.ann().come_back(), Reason.VIEW_REPLACED),
-        (lambda it: it.depart(), Reason.DEPARTED_AGAIN),
+        (lambda it: it.depart(), Reason.VIEW_CONSUMED),
     ],
 )
 def test_a_stale_one_is_refused(since: Callable[[SourcedScene], object], reason: Reason) -> None:
@@ -300,14 +297,14 @@ def test_an_altered_envelope_is_refused() -> None:
     scene, outcome = blocked()
     scene.sql('UPDATE decision SET envelope = CAST(replace(envelope, \'"sig":"\', \'"sig":"AAAA\') AS BLOB)')
     assert refused(outcome.expose_retractions) in ((Reason.SIGNATURE_INVALID,), (Reason.LOG_ALTERED,))
-    assert not audit(scene.team._desk.log).intact
+    assert not audited(scene.team).intact
 
 
 # Texts that the agent held, and no others.
 
 
 def test_the_withdrawn_text_is_bound_by_digest() -> None:
-    scene, outcome = blocked(retractions="texts")
+    scene, outcome = blocked(budgets={"retraction_chars": 4_000})
     told = outcome.expose_retractions()
     assert [item.text for item in told.withdrawn] == ["the text of h"]
     assert "No longer holds: `the text of h`" in told.markdown()
@@ -317,7 +314,7 @@ def test_the_withdrawn_text_is_bound_by_digest() -> None:
 
 
 def test_private_rescoped_and_never_held_texts_are_not_handed_over() -> None:
-    scene = SourcedScene(retractions="texts")
+    scene = SourcedScene(budgets={"retraction_chars": 4_000})
     scene.duty()
     scene.fact("@carl/private", by="carl", principals=["carl"], private=True, text="carl's own secret")
     scene.fact("other", roles=["booker"], text="for bookers alone")
@@ -336,7 +333,7 @@ def test_private_rescoped_and_never_held_texts_are_not_handed_over() -> None:
 
 
 def test_a_role_that_may_not_see_it_any_more_is_not_told_its_text() -> None:
-    scene = SourcedScene(retractions="texts")
+    scene = SourcedScene(budgets={"retraction_chars": 4_000})
     scene.duty()
     scene.fact("x", roles=["planner"], text="for planners alone")
     scene.depart()

@@ -7,24 +7,21 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from msgspec.structs import replace
 
-from readmit import Reason, Return, Workspace
+from readmit import Reason, Return, State, Workspace
 from readmit.diagnosis.export import json_lines
+from readmit.errors import ModelError, NotAllowedError, RecordError
+from readmit.events import EventKind
+from readmit.lab import Scope, as_readmit
 from readmit.memory import Memory
-from readmit.records.acts.event import EventKind
+from readmit.policies import LookRules
 from readmit.records.acts.looks import Looked
-from readmit.records.error_types import ModelError, NotAllowedError, RecordError
 from readmit.records.evidence import Evidence
-from readmit.records.items import Scope
-from readmit.records.policy import LookRules
-from readmit.records.probes import CallableProbe, Finding
-from readmit.records.reasons import State
-from readmit.sources import Call
+from readmit.records.probes import CallableProbe
+from readmit.sources import Call, Finding
 from readmit.state import load as loading
-from readmit.trust.private_keys import LocalSigner
-from readmit.workspace.workspace import as_readmit
 from tests.board import Team
+from tests.keys import new_signer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
     from readmit.records.decisions import Request
     from readmit.records.probes import Probe
     from readmit.records.snapshot import Snapshot
-    from readmit.sources.prober import ProbeResult
+    from readmit.sources import ProbeResult
 
 LATER = timedelta(minutes=5)
 
@@ -72,7 +69,7 @@ def test_a_source_that_changed_takes_its_item_out_and_its_new_text_is_observed()
 
 
 def test_what_is_there_now_can_be_recorded_and_stands() -> None:
-    team = Team(writers=("bob",))
+    team = Team(evidence={"writers": ("bob",)})
     team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."), slot="hotel")
     team.ann.depart()
     team.clock.now += LATER
@@ -221,7 +218,7 @@ def test_an_exposure_does_not_look_but_sees_what_others_found() -> None:
     other = team.team.agent("cay", role="planner", task="trip")
     other.depart()
     other.come_back()
-    with pytest.raises(Exception, match="item_no_longer_eligible"):
+    with pytest.raises(Exception, match="view_outdated"):
         back.expose()
 
 
@@ -232,7 +229,7 @@ def test_an_overseer_can_restore_an_item_until_its_source_changes_again() -> Non
     team.clock.now += LATER
     team.board.notes["hotel"] = "Sunrise is  booked."
     assert team.back().items == ()
-    team.team.admin.overrule("h0", grant="restore", by="boss", reason="only a space", expires=timedelta(days=1))
+    team.team.admin.overrule("h0", by="boss", reason="only a space", expires=timedelta(days=1))
     assert team.back().items == ("h0",)
     team.clock.now += LATER
     assert team.back().items == ("h0",), "the same look, repeated, is not a new cause"
@@ -286,23 +283,23 @@ def test_the_same_text_stays_one_observation_however_often_it_is_found() -> None
 
 
 def test_the_source_of_a_writer_who_is_not_allowed_is_not_looked_at() -> None:
-    team = Team(writers=("bob",))
+    team = Team(evidence={"writers": ("bob",)})
     seen = team.note("hotel", "Sunrise is booked.", by="mallory")
     team.fact("h0", "Sunrise is booked", seen)
     team.ann.depart()
     team.clock.now += LATER
-    assert reasons(team.back(), "h0") == (Reason.WRITER_NOT_ALLOWED, Reason.REFERENCE_UNBOUND)
+    assert reasons(team.back(), "h0") == (Reason.WRITER_NOT_ALLOWED, Reason.UNPROVEN)
     assert team.board.looks == []
 
 
 def test_what_a_look_found_counts_where_signatures_are_required(tmp_path: Path) -> None:
     team = Team(tmp_path / "team.db")
-    owner, bob = LocalSigner.generated()[0], LocalSigner.generated()[0]
+    owner, bob = new_signer(), new_signer()
     governing = team.team.as_owner(signer=owner)
     governing.admin.writers.enrol("owner", owner.public)
     governing.admin.writers.enrol("bob", bob.public)
     team.ann.depart()
-    governing.admin.govern(replace(team.team.admin.policy, writers_signed="required"))
+    governing.admin.govern(team.team.admin.policy.changed(evidence={"writers_signed": "required"}))
     writer = team.team.principal("bob", signer=bob)
     team.board.notes["hotel"] = "Sunrise is booked."
     writer.record("Sunrise is booked", id="h0", slot="hotel", sources=[writer.observe(probe=Call("hotel"))])

@@ -6,13 +6,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from readmit import Policy, Reason
-from readmit.records.acts.event import Dispute, EventKind
-from readmit.records.error_types import NotAllowedError, RecordError
-from readmit.records.policy import AUTHOR
-from readmit.workspace.workspace import as_readmit
+from readmit.errors import NotAllowedError, RecordError
+from readmit.events import EventKind
+from readmit.lab import as_readmit
+from readmit.records.acts.event import Dispute
 from tests.cli.run import said
 from tests.conftest import ROOT
 from tests.scene import START, Scene
@@ -54,7 +53,7 @@ class Hotel(Scene):
 def test_both_sides_are_contested_until_somebody_settles_it() -> None:
     scene = Hotel()
     (dispute,) = scene.disputes()
-    assert (dispute.by, dispute.payload.items) == (AUTHOR, ("h1", "h2"))
+    assert (dispute.by, dispute.payload.items) == ("readmit", ("h1", "h2"))
     assert scene.dora_returns().missing == ("hotel",)
     assert Reason.CONCURRENT_UPDATE in scene.reasons("h1")
     assert scene.reasons("h2") == (Reason.CONCURRENT_UPDATE,)
@@ -92,14 +91,14 @@ def test_a_later_statement_by_somebody_who_saw_both_takes_the_slot() -> None:
 
 def test_an_overseer_lets_the_newer_side_stand_for_a_while() -> None:
     scene = Hotel()
-    scene.team.admin.overrule("h2", grant="settle", by="boss", reason="I called them", expires=timedelta(hours=1))
+    scene.team.admin.overrule("h2", by="boss", reason="I called them", expires=timedelta(hours=1))
     assert "h2" in scene.dora_returns().items
     scene.wait(timedelta(hours=1))
     assert scene.dora_returns().missing == ("hotel",)
 
 
 def test_the_newest_stands_under_that_policy_and_the_dispute_is_on_record() -> None:
-    scene = Hotel(on_concurrent="newest")
+    scene = Hotel(evidence={"on_concurrent": "newest"})
     assert "h2" in scene.dora_returns().items
     assert scene.reasons("h1") == (Reason.SLOT_UPDATED,)
     (dispute,) = scene.disputes()
@@ -108,16 +107,16 @@ def test_the_newest_stands_under_that_policy_and_the_dispute_is_on_record() -> N
 
 
 def test_the_writer_of_higher_rank_wins_whatever_the_dates() -> None:
-    scene = Hotel(on_concurrent="authority", authority=("bea", "ann"))
+    scene = Hotel(evidence={"on_concurrent": ("bea", "ann")})
     assert "h1" in scene.dora_returns().items
     assert scene.reasons("h2") == (Reason.DISPUTE_LOST,)
 
 
 def test_between_writers_of_equal_rank_nobody_wins() -> None:
-    scene = Hotel(on_concurrent="authority", authority=("bob",))
+    scene = Hotel(evidence={"on_concurrent": ("bob",)})
     assert scene.dora_returns().missing == ("hotel",)
-    with pytest.raises(RecordError, match="authority"):
-        Policy(on_concurrent="authority")
+    with pytest.raises(RecordError, match="on_concurrent: name the writers by rank"):
+        Policy(evidence={"on_concurrent": ()})
 
 
 def test_three_sides_are_contested_together() -> None:
@@ -261,7 +260,7 @@ def test_an_update_from_older_evidence_is_contested_too() -> None:
 
 def test_a_writer_who_does_not_count_contests_nothing() -> None:
     scene = Hotel(written=False)
-    scene.team.as_owner().admin.govern(replace(scene.team.admin.policy, writers=("bob", "bea", "dora")))
+    scene.team.as_owner().admin.govern(scene.team.admin.policy.changed(evidence={"writers": ("bob", "bea", "dora")}))
     scene.hotel("h1", "bea")
     scene.hotel("h2", "ann")
     assert scene.disputes() == []

@@ -5,13 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 
-from readmit import Pair, Reason
+from readmit import DutyState, Pair, Reason
+from readmit.errors import ExposureError, NotAllowedError, RecordError
 from readmit.records.decisions import ConstraintNote
-from readmit.records.error_types import ExposureError, NotAllowedError, RecordError
-from readmit.records.reasons import DutyState
 from readmit.sources import File
 from tests.scene import HOUR, START, Scene
 
@@ -52,7 +50,7 @@ def shown(scene: Scene) -> set[str]:
 
 
 def change(scene: Scene, **policy: Any) -> None:
-    scene.team.as_owner().admin.govern(msgspec.structs.replace(scene.team.admin.policy, **policy))
+    scene.team.as_owner().admin.govern(scene.team.admin.policy.changed(**policy))
 
 
 # An obstacle blocks, by name.
@@ -66,7 +64,7 @@ OBSTACLES: dict[str, tuple[Reason, str, Callable[[Scene], object]]] = {
         lambda it: it.verdict("c", it.news(), item_quote="never pay", evidence_quote="closed"),
     ),
     "a fallen premise": (Reason.PREMISE_CHANGED, "eve", lambda it: it.team.revoke("p", by="eve")),
-    "its size": (Reason.TOO_LARGE, "", lambda it: change(it, max_item_chars=17)),
+    "its size": (Reason.TOO_LARGE, "", lambda it: change(it, budgets={"item_chars": 17})),
 }
 
 
@@ -89,7 +87,7 @@ def test_an_obstructed_constraint_blocks_by_name(obstacle: str, kind: str, nothi
         ("c",),
         ConstraintNote(constraint="c", state=DutyState.OBSTRUCTED),
     )
-    (lack,) = outcome.lacking()
+    (lack,) = outcome.why().lacks
     assert (lack.name, lack.kind, lack.duties) == ("c", "constraint", ())
     assert lack.last[0].reasons == (reason,)
     assert cause in " ".join(lack.last[0].why)
@@ -173,7 +171,7 @@ APPLIES: dict[str, tuple[dict[str, Any], dict[str, Any], DutyState]] = {
     "expired": ({"valid_until": START + HOUR}, {}, DutyState.EXPIRED),
     "not begun": ({"valid_from": START + DAY}, {}, DutyState.NOT_BEGUN),
     "another role": ({"roles": ["cook"]}, {}, DutyState.OTHERS),
-    "another task": ({"tasks": ["tax"]}, {}, DutyState.OTHER_TASK),
+    "another task": ({"applies_to": ["tax"]}, {}, DutyState.OTHER_TASK),
     "private to the agent": ({"principals": ["ann"], "private": True}, {}, DutyState.OWED),
 }
 
@@ -195,22 +193,22 @@ def test_whom_a_constraint_binds(case: str, kind: str) -> None:
 
 
 def test_an_author_outside_the_writers_imposes_nothing() -> None:
-    scene = limited(by="eve", policy={"writers": ("bob",)})
+    scene = limited(by="eve", policy={"evidence": {"writers": ("bob",)}})
     assert scene.away().admitted
     assert state(scene) is DutyState.NOT_IMPOSED
 
 
 def test_a_constraint_whose_author_left_the_writers_during_the_absence_blocks_and_is_named() -> None:
-    scene = limited(by="carl", policy={"writers": ("bob", "carl")})
+    scene = limited(by="carl", policy={"evidence": {"writers": ("bob", "carl")}})
     scene.depart()
-    change(scene, writers=("bob",))
+    change(scene, evidence={"writers": ("bob",)})
     outcome = scene.come_back()
     assert (outcome.kind, outcome.decision.absent) == ("blocked", ("c",))
-    assert state(scene) is DutyState.UNPROVEN
+    assert state(scene) is DutyState.OBSTRUCTED
 
 
 def test_evidence_from_outside_the_writers_obstructs_what_an_allowed_author_imposes() -> None:
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     scene.covered()
     outside = scene.team.observe("Never pay over 300.", by="eve")
     scene.fact("c", kind="role_constraint", sources=[outside])
@@ -219,13 +217,13 @@ def test_evidence_from_outside_the_writers_obstructs_what_an_allowed_author_impo
 
 
 def test_kinds_never_drop_a_constraint() -> None:
-    scene = limited(policy={"kinds": ("fact",)})
+    scene = limited(policy={"paper": {"kinds": ("fact",)}})
     assert scene.away().admitted
     assert "c" in shown(scene)
 
 
 def test_constraints_as_needed_are_evidence_like_any_other() -> None:
-    scene = limited(policy={"constraints": "as_needed"})
+    scene = limited(policy={"paper": {"constraints": "as_needed"}})
     scene.team.dispute(["c"], by="eve")
     assert scene.away().admitted
     assert scene.outcome is not None
@@ -234,7 +232,7 @@ def test_constraints_as_needed_are_evidence_like_any_other() -> None:
 
 
 def test_an_obstructed_constraint_leaves_no_partial_view() -> None:
-    scene = limited(policy={"on_incomplete": "partial"})
+    scene = limited(policy={"returns": {"on_incomplete": "partial"}})
     scene.duty("o2", required=("lacking",))
     assert scene.away().partial
     scene.team.dispute(["c"], by="eve")
@@ -242,9 +240,9 @@ def test_an_obstructed_constraint_leaves_no_partial_view() -> None:
     assert (outcome.kind, outcome.decision.absent) == ("blocked", ("c",))
 
 
-@pytest.mark.parametrize("nothing_owed", ["fill", "empty"])
-def test_with_nothing_owed_an_obstructed_constraint_blocks(nothing_owed: str) -> None:
-    scene = Scene(nothing_owed=nothing_owed)
+@pytest.mark.parametrize("fill", ["nothing_owed", "never"])
+def test_with_nothing_owed_an_obstructed_constraint_blocks(fill: str) -> None:
+    scene = Scene(returns={"fill": fill})
     scene.fact("h")
     scene.fact("c", kind="role_constraint")
     assert scene.away().admitted
@@ -273,7 +271,7 @@ def test_a_constraint_that_changes_between_decision_and_exposure_refuses_the_exp
             scene.fact("c2", kind=kind)
             if between != "added":
                 scene.team.dispute(["c2"], by="eve")
-    with pytest.raises(ExposureError, match=r"coverage_lost|item_no_longer_eligible"):
+    with pytest.raises(ExposureError, match=r"view_outdated|view_outdated"):
         outcome.expose()
 
 
@@ -396,25 +394,26 @@ def test_what_its_own_author_put_in_its_place_ends_it_for_good() -> None:
 
 
 def test_a_constraint_that_nobody_could_impose_ends_no_other() -> None:
-    scene = limited(policy={"writers": ("bob", "carl")})
+    scene = limited(policy={"evidence": {"writers": ("bob", "carl")}})
     scene.fact("c2", kind="role_constraint", by="carl")
     scene.team.supersede("c", "c2", by="bob")
-    change(scene, writers=("bob",))
+    change(scene, evidence={"writers": ("bob",)})
     assert scene.away().admitted
     assert "c" in shown(scene)
 
 
 @pytest.mark.parametrize(
-    ("drafts", "expected"), [("refuse", DutyState.DRAFTED), ("confirm", DutyState.DRAFTED), ("accept", DutyState.OWED)]
+    ("drafts", "expected"),
+    [("refuse", DutyState.NOT_IMPOSED), ("confirm", DutyState.NOT_IMPOSED), ("accept", DutyState.OWED)],
 )
 def test_a_constraint_that_a_model_drafted_binds_as_the_policy_says(drafts: str, expected: DutyState) -> None:
-    from readmit.records.items import Drafted
+    from readmit.lab import Drafted
 
-    scene = Scene(drafts=drafts)
+    scene = Scene(evidence={"drafts": drafts})
     said = scene.team.observe("Never pay over 300 for a night.", by="bob")
     drafted = Drafted(model="m", quote="Never pay over 300 for a night.")
     scene.fact("c", text="Never pay over 300 for a night.", kind="role_constraint", sources=[said], drafted=drafted)
     uncarried = Drafted(model="m", quote="nobody said this")
     scene.fact("u", text="Pay nothing.", kind="role_constraint", sources=[said], drafted=uncarried)
     assert scene.away().admitted
-    assert (state(scene), state(scene, "u")) == (expected, DutyState.DRAFTED)
+    assert (state(scene), state(scene, "u")) == (expected, DutyState.NOT_IMPOSED)

@@ -6,13 +6,11 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-import msgspec
 import pytest
 
-from readmit import Pair, Reason
-from readmit.records.decisions import DutyNote
-from readmit.records.error_types import ExposureError, NotAllowedError, RecordError
-from readmit.records.reasons import DutyState
+from readmit import DutyState, Pair, Reason
+from readmit.errors import ExposureError, NotAllowedError, RecordError
+from readmit.types import DutyNote
 from tests.scene import HOUR, START, Scene
 
 DAY = timedelta(days=1)
@@ -32,7 +30,7 @@ def note(scene: Scene, name: str = "o") -> DutyNote:
 
 
 def test_a_duty_needs_an_allowed_author_not_evidence() -> None:
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     outside = scene.team.observe("Please do it.", by="eve")
     scene.duty("o", sources=[outside])
     scene.duty("bare", sources=[])
@@ -44,13 +42,13 @@ def test_a_duty_needs_an_allowed_author_not_evidence() -> None:
 def test_a_duty_of_an_outsider_is_listed_and_not_imposed() -> None:
     scene = Scene()
     scene.team.oblige("Do as I say", id="o", by="eve", required=["d"])
-    scene.team.as_owner().admin.govern(msgspec.structs.replace(scene.team.admin.policy, writers=("bob",)))
+    scene.team.as_owner().admin.govern(scene.team.admin.policy.changed(evidence={"writers": ("bob",)}))
     assert scene.away().admitted
     assert state(scene) is DutyState.NOT_IMPOSED
 
 
 def test_oblige_by_someone_who_may_not_is_refused() -> None:
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     before = scene.team.epoch
     with pytest.raises(NotAllowedError, match="'eve' may not oblige here: add it to the policy's writers"):
         scene.team.oblige("Do as I say", id="o", by="eve", required=["d"])
@@ -58,22 +56,22 @@ def test_oblige_by_someone_who_may_not_is_refused() -> None:
 
 
 def test_a_duty_whose_author_left_the_writers_during_the_absence_blocks_and_is_named() -> None:
-    scene = Scene(writers=("bob", "carl"))
+    scene = Scene(evidence={"writers": ("bob", "carl")})
     scene.team.oblige("Do it", id="o", by="carl", required=["d"])
     scene.fact("h", supports=["d"])
     scene.depart()
-    scene.team.as_owner().admin.govern(msgspec.structs.replace(scene.team.admin.policy, writers=("bob",)))
+    scene.team.as_owner().admin.govern(scene.team.admin.policy.changed(evidence={"writers": ("bob",)}))
     outcome = scene.come_back()
     assert (outcome.kind, outcome.reasons) == ("blocked", (Reason.MANDATORY_MISSING,))
     assert outcome.decision.absent == ("o",)
-    assert state(scene) is DutyState.UNPROVEN
+    assert state(scene) is DutyState.OBSTRUCTED
 
 
 def test_a_duty_opened_during_the_absence_by_somebody_who_then_left_is_listed() -> None:
-    scene = Scene(writers=("bob", "carl"))
+    scene = Scene(evidence={"writers": ("bob", "carl")})
     scene.depart()
     scene.team.oblige("Do it", id="o", by="carl", required=["d"])
-    scene.team.as_owner().admin.govern(msgspec.structs.replace(scene.team.admin.policy, writers=("bob",)))
+    scene.team.as_owner().admin.govern(scene.team.admin.policy.changed(evidence={"writers": ("bob",)}))
     assert scene.come_back().admitted
     assert state(scene) is DutyState.NOT_IMPOSED
 
@@ -132,17 +130,17 @@ def test_another_duty_ends_a_duty() -> None:
 
 
 def test_a_duty_that_nobody_could_impose_ends_no_other() -> None:
-    scene = Scene(writers=("bob", "carl"))
+    scene = Scene(evidence={"writers": ("bob", "carl")})
     scene.duty()
     scene.team.oblige("Do that", id="o2", by="carl", required=[])
     scene.team.supersede("o", "o2", by="bob")
-    scene.team.as_owner().admin.govern(msgspec.structs.replace(scene.team.admin.policy, writers=("bob",)))
+    scene.team.as_owner().admin.govern(scene.team.admin.policy.changed(evidence={"writers": ("bob",)}))
     assert scene.away().missing == ("d",)
     assert state(scene) is DutyState.OWED
 
 
 def test_kinds_never_drop_a_duty() -> None:
-    scene = Scene(kinds=("fact",))
+    scene = Scene(paper={"kinds": ("fact",)})
     scene.duty()
     assert scene.away().missing == ("d",)
     scene.fact("h", supports=["d"])
@@ -166,7 +164,7 @@ def test_an_obstacle_blocks_and_does_not_end_the_duty(obstacle: str) -> None:
     elif obstacle == "premise":
         scene.team.revoke("p", by="bob")
     elif obstacle == "size":
-        scene.team.as_owner().admin.govern(msgspec.structs.replace(scene.team.admin.policy, max_item_chars=3))
+        scene.team.as_owner().admin.govern(scene.team.admin.policy.changed(budgets={"item_chars": 3}))
     else:
         scene.frontier()
         scene.team.dispute(["f"], by="bob")
@@ -213,13 +211,13 @@ def test_a_duty_of_another_role_is_listed_as_somebody_elses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("nothing_owed", "kind", "items"),
-    [("fill", "admitted", ["new", "old"]), ("empty", "admitted", []), ("block", "blocked", None)],
+    ("fill", "kind", "items"),
+    [("nothing_owed", "admitted", ["new", "old"]), ("never", "admitted", []), ("block", "blocked", None)],
 )
 def test_the_policy_says_what_a_return_gets_to_which_no_duty_applies(
-    nothing_owed: str, kind: str, items: list[str] | None
+    fill: str, kind: str, items: list[str] | None
 ) -> None:
-    scene = Scene(nothing_owed=nothing_owed)
+    scene = Scene(returns={"fill": fill})
     scene.fact("old", sources=[scene.team.observe("old", by="bob", at=START - DAY)])
     scene.fact("new", sources=[scene.team.observe("new", by="bob")])
     outcome = scene.away()
@@ -231,7 +229,7 @@ def test_the_policy_says_what_a_return_gets_to_which_no_duty_applies(
 
 
 def test_nothing_owed_blocks_even_where_an_incomplete_admission_starts_afresh() -> None:
-    scene = Scene(nothing_owed="block", on_incomplete="reset")
+    scene = Scene(returns={"fill": "block", "on_incomplete": "reset"})
     assert scene.away().kind == "blocked"
 
 
@@ -243,11 +241,11 @@ def test_constraints_that_apply_are_always_in_the_view() -> None:
     outcome = scene.away()
     assert outcome.view is not None
     assert {item.id for item in outcome.view.items} == {"o", "h", "quiet"}
-    assert scene.reasons("quiet") == (Reason.CONSTRAINS,)
+    assert scene.reasons("quiet") == (Reason.MANDATORY,)
 
 
 def test_constraints_as_needed_are_the_papers_way() -> None:
-    scene = Scene(constraints="as_needed")
+    scene = Scene(paper={"constraints": "as_needed"})
     scene.covered()
     scene.fact("quiet", kind="role_constraint")
     outcome = scene.away()
@@ -256,16 +254,16 @@ def test_constraints_as_needed_are_the_papers_way() -> None:
 
 
 def test_a_constraint_without_room_blocks_by_name() -> None:
-    scene = Scene(max_items=2)
+    scene = Scene(budgets={"items": 2})
     scene.covered()
     scene.fact("quiet", kind="role_constraint")
     outcome = scene.away()
-    assert (outcome.kind, outcome.reasons) == ("blocked", (Reason.CONSTRAINTS_SHORT,))
+    assert (outcome.kind, outcome.reasons) == ("blocked", (Reason.BUDGET_SHORT,))
     assert outcome.decision.absent == ("quiet",)
 
 
 def test_a_constraint_that_covers_what_a_fact_covers_makes_room() -> None:
-    scene = Scene(max_items=2)
+    scene = Scene(budgets={"items": 2})
     scene.covered(text="h")
     scene.fact("quiet", kind="role_constraint", supports=["d"])
     outcome = scene.away()
@@ -299,7 +297,7 @@ def test_a_replacement_that_says_not_yet_does_not_cover() -> None:
 
 
 def partial(**policy: Any) -> Scene:
-    scene = Scene(on_incomplete="partial", **policy)
+    scene = Scene(**{"returns": {"on_incomplete": "partial"}, **policy})
     scene.duty("o_h", required=("d_h", "d_c"), critical=["d_h"])
     scene.duty("o_t", required=("d_t", "d_p", "d_c"), critical=["d_t", "d_p"])
     for name in ("d_h", "d_c", "d_t"):
@@ -315,8 +313,8 @@ def test_whole_duties_are_handed_over_and_the_rest_is_named() -> None:
     assert [item.id for item in outcome.view.items] == ["o_h", "for_d_h", "for_d_c"]
     assert (outcome.view.partial, outcome.view.withheld, outcome.missing) == (True, ("o_t",), ("d_p",))
     assert note(scene, "o_t") == DutyNote(obligation="o_t", state=DutyState.OWED, lacks=("d_p",))
-    assert scene.reasons("for_d_t") == (Reason.DUTY_WITHHELD,)
-    assert scene.reasons("o_t") == (Reason.DUTY_WITHHELD,)
+    assert scene.reasons("for_d_t") == (Reason.WITHHELD,)
+    assert scene.reasons("o_t") == (Reason.WITHHELD,)
     prompt = outcome.expose().markdown()
     assert "Partial" in prompt
     assert "`o_t`" in prompt
@@ -330,11 +328,11 @@ def test_a_partial_view_is_checked_again_at_exposure() -> None:
     scene.team.revoke("for_d_h", by="bob")
     with pytest.raises(ExposureError) as refused:
         outcome.expose()
-    assert refused.value.reasons == (Reason.ITEM_NO_LONGER_ELIGIBLE,)
+    assert refused.value.reasons == (Reason.VIEW_OUTDATED,)
 
 
 def test_the_most_critical_duties_come_first_then_the_oldest() -> None:
-    scene = partial(max_items=4)
+    scene = partial(budgets={"items": 4})
     scene.fact("for_d_p", supports=["d_p"])
     outcome = scene.away()
     assert outcome.view is not None
@@ -343,7 +341,7 @@ def test_the_most_critical_duties_come_first_then_the_oldest() -> None:
 
 
 def test_without_a_whole_duty_it_blocks() -> None:
-    scene = Scene(on_incomplete="partial")
+    scene = Scene(returns={"on_incomplete": "partial"})
     scene.duty()
     outcome = scene.away()
     assert (outcome.kind, outcome.reasons, outcome.missing) == ("blocked", (Reason.COVERAGE_SHORT,), ("d",))
@@ -355,13 +353,13 @@ def test_what_was_needed_is_withheld_and_not_called_unneeded() -> None:
     scene.fact("h", supports=["d"])
     scene.fact("other")
     scene.away()
-    assert scene.reasons("h") == (Reason.VIEW_WITHHELD,)
+    assert scene.reasons("h") == (Reason.WITHHELD,)
     assert scene.disposition("h").state == "withheld"
     assert scene.reasons("other") == (Reason.NOT_NEEDED,)
 
 
 def test_gamma_below_one_still_says_which_duty_was_not_met() -> None:
-    scene = Scene(gamma=Decimal("0.5"), rho=Decimal(0))
+    scene = Scene(paper={"gamma": Decimal("0.5"), "rho": Decimal(0)})
     scene.covered()
     scene.duty("o2", required=("e",))
     assert scene.away().admitted
@@ -386,7 +384,7 @@ def test_an_overdue_duty_is_marked_in_the_view_and_the_prompt() -> None:
 
 
 def test_the_frontier_of_a_purposed_duty_comes_with_it_when_no_purpose_is_given() -> None:
-    scene = Scene(require_frontier=True)
+    scene = Scene(returns={"require_frontier": True})
     scene.duty(purposes=["book"])
     scene.frontier(purposes=["book"])
     scene.fact("h", supports=["d"])
@@ -397,12 +395,15 @@ def test_the_frontier_of_a_purposed_duty_comes_with_it_when_no_purpose_is_given(
 
 @pytest.mark.parametrize(
     ("change", "reason"),
-    [({"nothing_owed": "block"}, Reason.NOTHING_OWED), ({"examination": "required"}, Reason.NOT_EXAMINED)],
+    [
+        ({"returns": {"fill": "block"}}, Reason.NOTHING_OWED),
+        ({"returns": {"examination": "required"}}, Reason.NOT_EXAMINED),
+    ],
 )
 def test_what_a_fresh_return_would_not_be_given_is_not_handed_over(change: dict[str, Any], reason: Reason) -> None:
     scene = Scene()
     outcome = scene.away()
-    scene.team.as_owner().admin.govern(msgspec.structs.replace(scene.team.admin.policy, **change))
+    scene.team.as_owner().admin.govern(scene.team.admin.policy.changed(**change))
     with pytest.raises(ExposureError) as refused:
         outcome.expose()
     assert refused.value.reasons == (reason,)
@@ -410,16 +411,16 @@ def test_what_a_fresh_return_would_not_be_given_is_not_handed_over(change: dict[
 
 
 def test_nothing_of_a_withheld_duty_fills_a_partial_view() -> None:
-    scene = partial(fill=True)
+    scene = partial(returns={"on_incomplete": "partial", "fill": "always"})
     scene.fact("aside")
     outcome = scene.away()
     assert outcome.view is not None
     assert {item.id for item in outcome.view.items} == {"o_h", "for_d_h", "for_d_c", "aside"}
-    assert scene.reasons("for_d_t") == (Reason.DUTY_WITHHELD,)
+    assert scene.reasons("for_d_t") == (Reason.WITHHELD,)
 
 
 def test_a_constraint_that_was_said_again_is_handed_over_once() -> None:
-    scene = Scene(max_items=3)
+    scene = Scene(budgets={"items": 3})
     scene.covered()
     scene.fact("quiet", text="Be quiet.", kind="role_constraint")
     scene.fact("again", text="Be quiet.", kind="role_constraint", sources=[scene.news("Still so.")])

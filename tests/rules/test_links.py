@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit.records.acts.event import EventKind, Link
-from readmit.records.error_types import ExposureError, NotAllowedError, RecordError
-from readmit.records.items import Drafted
-from readmit.records.reasons import Reason
-from readmit.workspace.workspace import as_readmit
+from readmit import Pair, Reason
+from readmit.errors import ExposureError, NotAllowedError, RecordError
+from readmit.events import EventKind
+from readmit.lab import Drafted, Link, as_readmit
+from readmit.rules.readmission.render import IN_DOUBT
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
-    from readmit.records.decisions import DutyNote
+    from readmit.types import DutyNote
 
 QUOTE = "The hotel and the train confirm."
-PLAN = Drafted(model="planner/plan@1")
+PLAN = Drafted(model="planner/plan@2")
 
 
 def drawn(scene: Scene, item: str, need: str, **said: Any) -> None:
@@ -70,7 +70,7 @@ def test_a_model_does_not_take_back_what_somebody_said_of_a_link() -> None:
 
 
 def test_a_link_by_an_outsider_or_dated_ahead_does_not_count() -> None:
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     scene.duty()
     scene.fact("h")
     scene.team.link("h", "d", by="eve")
@@ -82,7 +82,7 @@ def test_a_link_by_an_outsider_or_dated_ahead_does_not_count() -> None:
 
 @pytest.mark.parametrize(("drafts", "kind"), [("accept", "admitted"), ("confirm", "blocked"), ("refuse", "blocked")])
 def test_the_policy_says_whether_a_drafted_link_counts(drafts: str, kind: str) -> None:
-    scene = Scene(drafts=drafts)
+    scene = Scene(evidence={"drafts": drafts})
     scene.duty()
     scene.fact("h")
     drawn(scene, "h", "d")
@@ -115,7 +115,7 @@ def test_a_slot_that_a_model_chose_does_not_meet_what_a_person_called_critical()
         scene.fact(slot, text=quote, slot=slot, sources=[said], drafted=drafted)
     outcome = scene.away()
     assert (outcome.kind, outcome.missing) == ("blocked", ("pickup",))
-    (lack,) = outcome.lacking()
+    (lack,) = outcome.why().lacks
     assert [remedy.call for remedy in lack.remedies] == ['workspace.link("pickup", "pickup", by="bob")']
     scene.team.link("pickup", "pickup", by="bob")
     outcome = scene.come_back()
@@ -165,7 +165,7 @@ def test_a_link_that_is_withdrawn_before_exposure_stops_it() -> None:
     scene.team.link("h", "d", by="bob", withdrawn=True)
     with pytest.raises(ExposureError) as refused:
         outcome.expose()
-    assert refused.value.reasons == (Reason.COVERAGE_LOST,)
+    assert refused.value.reasons == (Reason.VIEW_OUTDATED,)
 
 
 def test_what_cannot_be_linked_or_confirmed_is_refused_by_name() -> None:
@@ -190,7 +190,7 @@ def test_a_missing_dependency_names_the_items_that_were_linked_to_it() -> None:
     scene.team.link("h", "d", by="bob")
     scene.depart()
     scene.team.revoke("h", by="bob")
-    (lack,) = scene.come_back().lacking()
+    (lack,) = scene.come_back().why().lacks
     assert [one.item for one in lack.last] == ["h"]
 
 
@@ -210,51 +210,61 @@ def test_a_planned_need_that_nobody_ever_met_is_an_open_question() -> None:
     assert "Open questions, which nobody has answered: `e`" in outcome.expose().markdown()
 
 
-def test_a_planned_need_that_lost_its_support_blocks() -> None:
+@pytest.mark.parametrize("how", ["revoked", "expired", "suspected"])
+def test_a_planned_need_that_lost_its_support_asks_unless_a_person_made_it_critical(how: str) -> None:
     scene = Scene()
-    scene.duty(required=("d", "e"), drafted=PLAN)
-    scene.fact("h", supports=["d"])
+    scene.duty(required=("d", "e"), critical=("d",), drafted=PLAN)
+    scene.fact("h", supports=["d"], valid_until=scene.now + HOUR if how == "expired" else None)
     scene.depart()
-    scene.team.revoke("h", by="bob")
-    outcome = scene.come_back()
-    assert (outcome.kind, outcome.missing) == ("blocked", ("d",))
-    assert note(scene).questions == ("e",)
-
-
-def test_what_met_a_need_at_departure_may_have_been_linked_afterwards() -> None:
-    scene = Scene()
-    scene.fact("h")
-    scene.depart()
-    scene.duty(drafted=PLAN)
-    scene.team.revoke("h", by="bob")
-    drawn(scene, "h", "d")
-    assert scene.come_back().missing == ("d",)
-
-
-@pytest.mark.parametrize("how", ["revoked", "expired", "later"])
-def test_what_no_longer_stood_at_departure_met_no_need_then(how: str) -> None:
-    scene = Scene()
-    scene.duty(drafted=PLAN)
-    if how != "later":
-        scene.fact("h", supports=["d"], valid_until=scene.now + HOUR if how == "expired" else None)
     if how == "revoked":
         scene.team.revoke("h", by="bob")
+    if how == "suspected":
+        scene.team.judge(Pair(item="h", evidence=scene.news("The hotel has closed.")), by="bob")
     scene.wait(2 * HOUR)
+    outcome = scene.come_back()
+    assert (outcome.kind, note(scene).questions) == ("admitted", ("d", "e"))
+    # Nothing is dropped in silence: what fell is said.
+    assert "h" in {one.id for one in outcome.retractions.listed}
+    scene.duty("p", required=("d",), critical=("d",))
+    assert scene.come_back().missing == ("d",)
+
+
+def suspected_draft(scene: Scene) -> None:
+    said = scene.news(QUOTE)
+    scene.fact("x", text=QUOTE, supports=["d"], sources=[said], drafted=Drafted(model="m", quote=QUOTE))
     scene.depart()
-    if how == "later":
-        scene.fact("h", supports=["d"])
-        scene.team.revoke("h", by="bob")
-    assert scene.come_back().admitted
-    assert note(scene).questions == ("d",)
+    scene.team.judge(Pair(item="x", evidence=scene.news("The pickup may have moved.")), by="bob")
 
 
-def test_a_need_that_expired_during_the_absence_blocks() -> None:
+def test_a_suspicion_of_a_draft_is_said_beside_it() -> None:
     scene = Scene()
     scene.duty(drafted=PLAN)
-    scene.fact("h", supports=["d"], valid_until=scene.now + HOUR)
-    scene.depart()
-    scene.wait(2 * HOUR)
+    suspected_draft(scene)
+    outcome = scene.come_back()
+    assert outcome.decision.view is not None
+    assert outcome.decision.view.doubted == ("x",)
+    shown = outcome.expose()
+    assert IN_DOUBT in shown.markdown()
+    assert IN_DOUBT in shown.json()
+
+
+def test_a_suspected_draft_comes_after_one_that_is_not() -> None:
+    scene = Scene()
+    scene.duty(drafted=PLAN)
+    other = scene.news("The pickup is at noon.")
+    drafted = Drafted(model="m", quote="The pickup is at noon.")
+    scene.fact("y", text="The pickup is at noon.", supports=["d"], sources=[other], drafted=drafted)
+    suspected_draft(scene)
+    assert set(scene.come_back().items) == {"o", "y"}
+    assert scene.reasons("x") == (Reason.NOT_NEEDED,)
+
+
+def test_a_suspicion_takes_out_a_draft_that_supports_what_a_person_called_critical() -> None:
+    scene = Scene()
+    scene.duty(critical=("d",))
+    suspected_draft(scene)
     assert scene.come_back().missing == ("d",)
+    assert scene.reasons("x") == (Reason.SUSPECTED,)
 
 
 def test_needs_that_people_wrote_or_confirmed_stay_strict() -> None:
@@ -273,7 +283,7 @@ def test_an_answer_to_an_open_question_that_comes_before_exposure_stops_it() -> 
     scene.fact("h", supports=["d"])
     with pytest.raises(ExposureError) as refused:
         outcome.expose()
-    assert refused.value.reasons == (Reason.COVERAGE_LOST,)
+    assert refused.value.reasons == (Reason.VIEW_OUTDATED,)
 
 
 # What took its place.
@@ -285,7 +295,7 @@ def replaced(scene: Scene, **fields: Any) -> None:
     scene.depart()
     news = scene.news()
     scene.verdict("h", news)
-    drafted = Drafted(model="verifier/verify@2", quote="The hotel has closed.", instead_of="h")
+    drafted = Drafted(model="verifier/verify@3", quote="The hotel has closed.", instead_of="h")
     scene.fact("n", text="The hotel has closed.", sources=[news], drafted=drafted)
 
 
@@ -295,7 +305,7 @@ def test_what_took_the_place_of_a_needed_item_does_not_meet_the_need() -> None:
     replaced(scene)
     outcome = scene.come_back()
     assert (outcome.kind, outcome.missing) == ("blocked", ("d",))
-    (lack,) = outcome.lacking()
+    (lack,) = outcome.why().lacks
     assert [one.item for one in lack.last] == ["h"]
     assert [(one.item, one.text) for one in lack.instead] == [("n", "The hotel has closed.")]
 
@@ -307,7 +317,7 @@ def test_what_took_the_place_of_a_needed_item_comes_along() -> None:
     replaced(scene)
     outcome = scene.come_back()
     assert outcome.admitted
-    assert scene.reasons("n") == (Reason.TAKES_PLACE,)
+    assert scene.reasons("n") == (Reason.COVERS,)
     assert {one.id for one in outcome.expose().items} == {"o", "other", "n"}
 
 
@@ -340,7 +350,7 @@ def test_it_stays_out_where_nothing_needs_what_fell() -> None:
 
 
 def test_a_partial_view_holds_only_what_took_the_place_of_something_its_duties_need() -> None:
-    scene = Scene(on_incomplete="partial")
+    scene = Scene(returns={"on_incomplete": "partial"})
     scene.duty("o", required=("d",))
     scene.duty("p", required=("e",))
     scene.fact("other", supports=["e"])

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 import readmit
-from readmit import Pair, Policy, Reason
-from readmit.records.error_types import RecordError
-from readmit.records.verdicts import Answer, Ruling, Verdict, in_words, ruling
+from readmit import Answer, Pair, Policy, Reason, Verdict
+from readmit.errors import RecordError
+from readmit.lab import Ruling, ruling
+from readmit.records.verdicts import in_words
 from tests.rules.invalidate.build import Board
 from tests.scene import Scene
 
@@ -41,8 +42,8 @@ class Scored:
 OLD_NO: dict[str, Any] = {"answer": "invalidates"}
 OLD_YES: dict[str, Any] = {"answer": "compatible"}
 OLD_UNSURE: dict[str, Any] = {"answer": "unsure"}
-LAX = {"on_unsure": "exclude_critical"}
-PAPER = {"invalid_at": Decimal("0.65")}
+LAX = {"paper": {"on_unsure": "exclude_critical"}}
+PAPER = {"evidence": {"invalid_at": Decimal("0.65")}}
 CASES = {
     "nothing touches it": Scored((scored("0"),), "in", "in"),
     "just below suspect_at": Scored((scored("0.299"),), "in", "in"),
@@ -54,13 +55,13 @@ CASES = {
     "the paper's threshold, just below": Scored((scored("0.649"),), "suspected", "in", PAPER),
     "the paper's threshold": Scored((scored("0.65"),), "premise_changed", "premise_changed", PAPER),
     "no room between, just below": Scored(
-        (scored("0.599"),), "in", "in", {"invalid_at": Decimal("0.6"), "suspect_at": Decimal("0.6")}
+        (scored("0.599"),), "in", "in", {"evidence": {"invalid_at": Decimal("0.6"), "suspect_at": Decimal("0.6")}}
     ),
     "no room between": Scored(
         (scored("0.6"),),
         "premise_changed",
         "premise_changed",
-        {"invalid_at": Decimal("0.6"), "suspect_at": Decimal("0.6")},
+        {"evidence": {"invalid_at": Decimal("0.6"), "suspect_at": Decimal("0.6")}},
     ),
     "confidence is no threshold of a score": Scored(
         (scored("0.9", confidence=Decimal(0)),), "premise_changed", "premise_changed"
@@ -87,17 +88,19 @@ CASES = {
     ),
     "an old word just below it": Scored(({**OLD_NO, "confidence": Decimal("0.649")},), "suspected", "suspected"),
     "an old word knows no other threshold": Scored(
-        ({**OLD_NO, "confidence": Decimal("0.6")},), "suspected", "suspected", {"invalid_at": Decimal("0.3")}
+        ({**OLD_NO, "confidence": Decimal("0.6")},),
+        "suspected",
+        "suspected",
+        {"evidence": {"invalid_at": Decimal("0.3")}},
     ),
     "an old compatible just below it": Scored(({**OLD_YES, "confidence": Decimal("0.64")},), "suspected", "suspected"),
-    "for another use": Scored((scored("0.9", use="trip/booker/"),), "in", "in"),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_a_score_settles(name: str) -> None:
     given = CASES[name]
-    scene = Scene(fill=True, **given.policy)
+    scene = Scene(returns={"fill": "always"}, **given.policy)
     scene.duty(required=("d",), critical=("d",))
     scene.fact("critical", supports=["d"])
     scene.fact("other")
@@ -117,7 +120,7 @@ def test_what_a_score_settles(name: str) -> None:
 
 @pytest.mark.parametrize("doubt", ["a suspicion", "a score"])
 def test_an_overseer_sets_a_doubt_aside_that_counts_only_against_what_is_critical(doubt: str) -> None:
-    scene = Scene(on_unsure="exclude_critical", overseers=("boss",))
+    scene = Scene(paper={"on_unsure": "exclude_critical"}, evidence={"overseers": ("boss",)})
     scene.duty(required=("d",), critical=("d",))
     scene.fact("critical", supports=["d"])
     scene.depart()
@@ -127,7 +130,7 @@ def test_an_overseer_sets_a_doubt_aside_that_counts_only_against_what_is_critica
     else:
         scene.team.judge(Pair(item="critical", evidence=news), by="worker")
     assert not scene.come_back().admitted
-    scene.team.admin.overrule("critical", grant="restore", by="boss", reason="looked at it", expires=timedelta(hours=1))
+    scene.team.admin.overrule("critical", by="boss", reason="looked at it", expires=timedelta(hours=1))
     assert scene.come_back().admitted
 
 
@@ -208,4 +211,4 @@ def test_words_say_what_is_likelier_and_how_likely() -> None:
 
 def test_thresholds_in_the_wrong_order_are_refused() -> None:
     with pytest.raises(RecordError, match="suspect_at must not exceed invalid_at"):
-        Policy(invalid_at=Decimal("0.2"))
+        Policy(evidence={"invalid_at": Decimal("0.2")})

@@ -30,7 +30,7 @@ def test_a_frontier_of_another_role_that_was_withdrawn_before_it_began_moves_not
     scene.team.revoke("f2", by="bob")
     scene.wait(2 * DAY)
     assert scene.stand() == {"o", "f1"}
-    assert scene.reasons("f2") == (Reason.ROLE_OUT_OF_SCOPE, Reason.REVOKED)
+    assert scene.reasons("f2") == (Reason.OUT_OF_SCOPE, Reason.REVOKED)
     assert scene.stand(role="booker") == {"o", "f1"}
 
 

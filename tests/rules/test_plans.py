@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from readmit import Reason
-from readmit.records.acts.event import Dispute, EventKind
-from readmit.records.error_types import ExposureError, NotAllowedError
+from readmit.errors import ExposureError, NotAllowedError
+from readmit.events import EventKind
+from readmit.records.acts.event import Dispute
 from tests.scene import START, Scene
 
 DAY = timedelta(days=1)
@@ -55,7 +56,7 @@ def test_on_the_date_of_a_plan_that_later_news_passed_over_the_slot_is_contested
 
 
 def test_under_newest_the_later_evidence_wins() -> None:
-    week = Week(on_concurrent="newest")
+    week = Week(evidence={"on_concurrent": "newest"})
     week.says("sunrise")
     assert week.on_thursday() == {"sunrise"}
     assert week.cause("riverside", Reason.SLOT_UPDATED).ref == "sunrise"
@@ -63,13 +64,13 @@ def test_under_newest_the_later_evidence_wins() -> None:
 
 @pytest.mark.parametrize(("first", "stands"), [("cy", {"riverside"}), ("bob", {"sunrise"}), ("dan", set())])
 def test_under_authority_the_writer_that_ranks_higher_wins(first: str, stands: set[str]) -> None:
-    week = Week(on_concurrent="authority", authority=(first,))
+    week = Week(evidence={"on_concurrent": (first,)})
     week.says("sunrise")
     assert week.on_thursday() == stands
 
 
 def test_the_same_writer_is_no_authority_over_itself() -> None:
-    week = Week(on_concurrent="authority", authority=("cy",))
+    week = Week(evidence={"on_concurrent": ("cy",)})
     week.says("sunrise", by="cy")
     assert week.on_thursday() == set()
 
@@ -115,7 +116,7 @@ def test_it_is_settled_either_way(act: str, when: str) -> None:
         case "resolve news":
             week.team.resolve(notice.dispute, keep=["sunrise"], by="dan")
         case "overseer":
-            week.team.admin.overrule("riverside", grant="settle", by="boss", reason="it was agreed", expires=9 * DAY)
+            week.team.admin.overrule("riverside", by="boss", reason="it was agreed", expires=9 * DAY)
     if when == "before":
         assert week.stand() == {"sunrise"}
     assert week.on_thursday() == ({"sunrise"} if "news" in act else {"riverside"})
@@ -242,14 +243,14 @@ def test_the_writer_is_told_when_it_happens() -> None:
 
 
 def test_the_notice_says_what_the_policy_does() -> None:
-    week = Week(on_concurrent="newest")
+    week = Week(evidence={"on_concurrent": "newest"})
     week.says("sunrise")
     (notice,) = week.team.admin.notices()
     assert str(notice).endswith("The policy's on_concurrent decides: newest.")
 
 
 def test_a_view_that_is_exposed_after_the_date_is_refused() -> None:
-    week = Week(view_seconds=9 * 24 * 3_600)
+    week = Week(returns={"view_seconds": 9 * 24 * 3_600})
     week.says("sunrise")
     week.depart()
     outcome = week.come_back()
@@ -257,7 +258,7 @@ def test_a_view_that_is_exposed_after_the_date_is_refused() -> None:
     week.now = START + 3 * DAY
     with pytest.raises(ExposureError) as refused:
         outcome.expose()
-    assert refused.value.reasons == (Reason.ITEM_NO_LONGER_ELIGIBLE,)
+    assert refused.value.reasons == (Reason.VIEW_OUTDATED,)
 
 
 def test_recording_the_news_twice_is_recorded_once() -> None:

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.inference import Inference, Prepared, Settings
-from readmit.models.embedders import Lexical
-from readmit.models.protocols import Reply, Usage
-from readmit.rules.invalidate.propose import Signal
+from readmit.inference import Inference, Prepared, Settings, Signal
+from readmit.models import Lexical, Reply, Usage
 from readmit.scenario.document import read_scenario
 from readmit.scenario.play import played
 from tests.conftest import ROOT
@@ -20,17 +18,17 @@ from tests.inference.world import scored, texts_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.models.protocols import Ask
+    from readmit.models import Ask
 
 
 def travel(**policy: Any) -> Any:
     document = json.loads((ROOT / "examples" / "travel.json").read_text(encoding="utf-8"))
-    document["policy"] |= policy
+    document["policy"] = {**document["policy"], **policy}
     return read_scenario(json.dumps(document))
 
 
 def test_by_whole_duties_the_hotel_is_handed_over_and_nothing_of_the_transfer() -> None:
-    with played(travel(on_incomplete="partial")) as play:
+    with played(travel(returns={"on_incomplete": "partial"})) as play:
         before, after = play.returns
     assert before.outcome.kind == "admitted"
     assert before.outcome.view is not None
@@ -46,7 +44,7 @@ def test_by_whole_duties_the_hotel_is_handed_over_and_nothing_of_the_transfer() 
 
 @pytest.mark.parametrize("constraints", ["always", "as_needed"])
 def test_it_decides_as_in_the_paper(constraints: str) -> None:
-    with played(travel(constraints=constraints)) as play:
+    with played(travel(paper={"constraints": constraints})) as play:
         before, after = play.returns
     assert (before.outcome.kind, before.outcome.missing) == ("blocked", ("d_p",))
     assert after.outcome.view is not None
@@ -69,9 +67,12 @@ class Eager:
             )
             ties = [(int(need), int(at), text) for need, _ in needs for at, text in statements]
             return json.dumps({"links": [{"need": need, "statement": at, "quote": text} for need, at, text in ties]})
-        new, replaced = texts["later observation"], "Riverside Hotel is confirmed as its replacement"
-        quote = replaced if replaced in new else new
-        return scored(ask, lambda old: 0.97 if quote != new and "8:00" in old else 0.03, evidence_quote=quote)
+        replaced = "Riverside Hotel is confirmed as its replacement"
+        return scored(
+            ask,
+            lambda old, new: 0.97 if replaced in new and "8:00" in old else 0.03,
+            evidence_quote=lambda _, new: replaced if replaced in new else new,
+        )
 
 
 @pytest.mark.parametrize("label", ["before", "after"])
@@ -101,7 +102,7 @@ def test_with_models_it_decides_as_without(label: str) -> None:
             item = workspace._desk.log.item(name)
             assert "Riverside Hotel is confirmed as its replacement" in item.text
             assert item.covers == ()
-            (lack,) = workspace.returned(returned.id).lacking()
+            (lack,) = workspace.returned(returned.id).why().lacks
             assert (lack.name, [one.item for one in lack.instead]) == ("d_p", [name])
         else:
             # The new pickup is younger than what took the place of the old one, so there is nothing to add.

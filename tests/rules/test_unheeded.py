@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from readmit.diagnosis import unused_observations
-from readmit.diagnosis.symptoms import Symptom, Trouble
+from readmit.errors import ModelError
 from readmit.models import embedders
-from readmit.records.error_types import ModelError
+from readmit.types import Symptom, Trouble
 from tests.scene import Scene
 
 
@@ -56,7 +56,7 @@ def test_what_somebody_compared_with_an_item_does_not_count() -> None:
 
 
 def test_a_writer_who_is_not_allowed_cannot_raise_the_count() -> None:
-    scene = team(writers=("bob",))
+    scene = team(evidence={"writers": ("bob",)})
     scene.team.observe("We moved CI to GitHub Actions.", by="eve")
     assert scene.come_back().decision.unheeded == 0
 

@@ -18,7 +18,7 @@ DAY = timedelta(days=1)
 
 @pytest.mark.parametrize("tasks", [(None, "trip"), ("trip", None)], ids=["then for a task", "then for every task"])
 def test_a_slot_is_one_slot_with_and_without_a_task(tasks: tuple[str | None, str | None]) -> None:
-    scene = SourcedScene(fill=True)
+    scene = SourcedScene(returns={"fill": "always"})
     scene.fact("sunrise", slot="hotel", task=tasks[0])
     scene.fact("riverside", slot="hotel", task=tasks[1])
     assert scene.stand() == {"riverside"}
@@ -66,7 +66,7 @@ def test_an_overseer_whose_clock_lags_restores_over_what_stands_by_the_log() -> 
     scene.wait(HOUR)
     scene.fact("new", slot="hotel")
     scene.wait(-HOUR / 2)
-    scene.team.admin.overrule("old", grant="restore", by="boss", reason="looked", expires=HOUR)
+    scene.team.admin.overrule("old", by="boss", reason="looked", expires=HOUR)
     assert scene.stand() == {"old"}
     assert scene.reasons("new") == (Reason.SLOT_UPDATED,)
     scene.wait(HOUR)
@@ -80,7 +80,7 @@ def test_a_restoring_event_that_is_dated_back_reaches_what_had_begun_when_it_was
     scene.fact("old", slot="hotel")
     scene.wait(HOUR)
     scene.fact("new", slot="hotel")
-    scene.team.admin.overrule("old", grant="restore", by="boss", reason="looked", expires=HOUR, at=START)
+    scene.team.admin.overrule("old", by="boss", reason="looked", expires=HOUR, at=START)
     assert scene.stand() == {"old"}
 
 
@@ -95,12 +95,28 @@ def test_what_had_ended_before_its_evidence_replaces_nothing() -> None:
     assert scene.stand() == {"current"}
 
 
-@pytest.mark.parametrize("fields", [{"tasks": ["fair"]}, {"purposes": ["audit"]}], ids=["tasks", "purposes"])
-def test_what_serves_another_use_does_not_take_the_slot(fields: dict[str, Any]) -> None:
+@pytest.mark.parametrize("use", [{"applies_to": ["fair"]}, {"purposes": ["audit"]}], ids=["tasks", "purposes"])
+def test_what_serves_another_use_does_not_take_the_slot(use: dict[str, Any]) -> None:
     scene = SourcedScene()
     scene.fact("ours", slot="hotel")
-    scene.fact("theirs", slot="hotel", **fields)
-    assert scene.stand() == {"ours"}
+    scene.fact("trips", slot="train", purposes=["travel"])
+    scene.fact("theirs", slot="hotel", **use)
+    assert scene.stand(purpose="travel") == {"ours", "trips"}
+
+
+def test_without_a_purpose_a_slot_holds_one_statement_for_each_purpose() -> None:
+    scene = SourcedScene()
+    scene.fact("general", slot="hotel")
+    for number in ("1", "2"):
+        for purpose in ("audit", "book"):
+            scene.fact(f"{purpose}{number}", slot="hotel", purposes=[purpose])
+    assert scene.stand() == {"general", "audit2", "book2"}
+    assert scene.cause("audit1", Reason.SLOT_UPDATED).ref == "audit2"
+    assert scene.stand(purpose="audit") == {"audit2"}
+    scene.fact("both", slot="hotel", purposes=["audit", "book"])
+    assert scene.stand() == {"general", "both"}
+    scene.fact("last", slot="hotel")
+    assert scene.stand() == {"last"}
 
 
 def test_a_private_note_replaces_the_shared_fact_for_its_owner_only() -> None:
@@ -234,7 +250,7 @@ def test_an_undo_by_what_begins_later_counts_from_then() -> None:
 def test_what_an_overseer_restores_is_restored_with_its_repetitions() -> None:
     scene = SourcedScene()
     undone(scene)
-    scene.team.admin.overrule("r2", grant="restore", by="boss", reason="looked at it", expires=DAY)
+    scene.team.admin.overrule("r2", by="boss", reason="looked at it", expires=DAY)
     assert scene.stand() == {"r1", "r2"}
 
 
@@ -352,7 +368,7 @@ def test_repeating_a_resolution_does_not_reopen_the_dispute() -> None:
 
 
 def test_one_receipt_from_outside_does_not_void_what_another_binds() -> None:
-    scene = SourcedScene(writers=("bob",))
+    scene = SourcedScene(evidence={"writers": ("bob",)})
     outside = scene.team.observe("I heard so too.", by="eve")
     inside = scene.team.observe("The hotel confirms.", by="bob")
     scene.fact("both", sources=[inside, outside], slot="hotel")
@@ -372,7 +388,7 @@ def test_restating_from_later_evidence_answers_what_was_held_against_it() -> Non
     scene.fact("again", text="The hotel is open")
     assert scene.stand() == {"again", "x"}
     restored = scene.disposition("x").recovered
-    assert [(one.reason, one.ref, one.root) for one in restored] == [(Reason.PREMISE_RESTORED, "again", "h")]
+    assert [(one.reason, one.ref, one.root) for one in restored] == [(Reason.RECOVERED, "again", "h")]
 
 
 def test_restating_what_was_invalidated_from_earlier_evidence_changes_nothing() -> None:
@@ -415,7 +431,7 @@ def test_revoking_a_repetition_takes_the_first_saying_with_it() -> None:
 
 
 def test_what_the_log_has_learnt_is_not_undone_by_a_slow_clock() -> None:
-    scene = SourcedScene(max_clock_skew=24 * 3600)
+    scene = SourcedScene(returns={"max_clock_skew": 24 * 3600})
     scene.fact("offer", valid_until=START + 3 * HOUR)
     scene.depart()
     scene.wait(5 * HOUR)
@@ -426,7 +442,7 @@ def test_what_the_log_has_learnt_is_not_undone_by_a_slow_clock() -> None:
 
 
 def test_a_clock_that_lags_too_far_blocks_by_name() -> None:
-    scene = SourcedScene(max_clock_skew=3600)
+    scene = SourcedScene(returns={"max_clock_skew": 3600})
     scene.covered()
     scene.depart()
     scene.wait(5 * HOUR)
@@ -447,9 +463,8 @@ def test_one_writer_with_a_clock_ten_years_ahead_blocks_by_name_until_the_policy
     scene.news("From the future.")
     scene.wait(-3650 * DAY)
     assert scene.come_back().reasons == (Reason.CLOCK_SKEW,)
-    import msgspec
 
-    tolerant = msgspec.structs.replace(scene.team.admin.policy, max_clock_skew=3_155_760_000)
+    tolerant = scene.team.admin.policy.changed(returns={"max_clock_skew": 3_155_760_000})
     scene.team.as_owner().admin.govern(tolerant)
     assert scene.come_back().admitted
 

@@ -14,25 +14,24 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import Pair, Policy, Workspace
+from readmit import Answer, Pair, Policy, Verdict, Workspace
+from readmit.errors import NotAllowedError, RateError
+from readmit.lab import Drafted
 from readmit.records.acts.kinds import KINDS
-from readmit.records.error_types import NotAllowedError, RateError
-from readmit.records.items import Drafted
-from readmit.records.verdicts import Answer, Verdict
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 WHO: dict[str, Any] = {"role": "planner", "task": "trip"}
-POLICY: dict[str, Any] = {"overseers": ("boss", "ann")}
+POLICY: dict[str, Any] = {"evidence": {"overseers": ("boss", "ann")}}
 SAID = "The hotel and the train confirm."
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "recovery.md"
 
 
 def scene(**policy: Any) -> Scene:
     """Everything that ann, who is away from the trip, could decide something about. Others wrote all of it."""
-    made = Scene(**{**POLICY, **policy})
+    made = Scene(**{**policy, "evidence": {**POLICY["evidence"], **policy.get("evidence", {})}})
     team = made.team
     team.oblige("Book the hotel", id="o", required=["hotel"], by="bob", task="trip")
     team.oblige("Book another hotel", id="o2", required=["hotel"], by="bob", task="trip")
@@ -67,7 +66,7 @@ class Act:
 
 
 def _govern(made: Scene, by: str) -> object:
-    return made.team.admin.govern(Policy(gamma=Decimal("0.1"), **POLICY), by=by)
+    return made.team.admin.govern(Policy(paper={"gamma": Decimal("0.1")}, **POLICY), by=by)
 
 
 ACTS: dict[str, Act] = {
@@ -98,8 +97,9 @@ ACTS: dict[str, Act] = {
     "overrule a rejection": Act(
         "overrule",
         True,
-        lambda it, by: it.team.admin.overrule("struck", grant="restore", by=by, reason="r", expires=timedelta(hours=9)),
+        lambda it, by: it.team.admin.overrule("struck", by=by, reason="r", expires=timedelta(hours=9)),
     ),
+    "forget a text": Act("forget", True, lambda it, by: it.team.admin.forget("loose", reason="r", by=by)),
     "change the policy": Act("govern", True, _govern),
     "give another agent another role": Act(
         "reassign", True, lambda it, by: it.team.admin.reassign("cy", task="trip", was="planner", role="booker", by=by)
@@ -119,8 +119,8 @@ ACTS: dict[str, Act] = {
     "suspect": Act("suspect", False, lambda it, by: it.team.judge(Pair(item="loose", evidence=it.source), by=by)),
     "take a link back": Act("link", False, lambda it, by: it.team.link("loose", "d", by=by, withdrawn=True)),
 }
-KINDS_THAT_GOVERN = {"govern", "approve", "decline", "reassign", "void"}
-"""Of no item: refused to whoever is away from any task."""
+KINDS_THAT_GOVERN = {"govern", "approve", "decline", "reassign", "void", "forget"}
+"""Of no item, or of every task: refused to an agent that is away from any task."""
 # Written by readmit itself, or about the agent's own presence and private bank.
 NOT_ACTS = {
     "resource", "wait", "remember", "lease", "depart", "return", "expose", "acknowledge", "look", "examine", "key",
@@ -138,7 +138,7 @@ def ahead(made: Scene) -> int:
 
 def waiting(made: Scene) -> str:
     """Something of bob's that waits for an overseer."""
-    made.team.as_owner().admin.govern(Policy(invalidations_per_writer=0, **POLICY))
+    made.team.as_owner().admin.govern(Policy(limits={"invalidations": 0}, **POLICY))
     with pytest.raises(RateError):
         made.team.revoke("loose", by="bob")
     return made.team.admin.waiting()[-1].name
@@ -162,7 +162,9 @@ def test_an_agent_that_is_away_settles_nothing_that_its_own_return_depends_on(na
 @pytest.mark.parametrize("name", [name for name, act in ACTS.items() if act.settles])
 def test_an_agent_that_is_back_settles_again(name: str) -> None:
     made = scene()
-    made.team.as_owner().admin.govern(Policy(nothing_owed="empty", gamma=Decimal(0), rho=Decimal(0), **POLICY))
+    made.team.as_owner().admin.govern(
+        Policy(returns={"fill": "never"}, paper={"gamma": Decimal(0), "rho": Decimal(0)}, **POLICY)
+    )
     made.team.agent("ann", **WHO).come_back().expose()
     assert ACTS[name].write(made, "ann")
 
@@ -173,7 +175,7 @@ def test_an_agent_that_is_back_settles_again(name: str) -> None:
 def test_who_is_away_from_one_task_settles_on_another(name: str) -> None:
     made = scene()
     made.team.agent("cy", role="planner", task="other").depart()
-    made.team.as_owner().admin.govern(Policy(overseers=("boss", "cy")))
+    made.team.as_owner().admin.govern(Policy(evidence={"overseers": ("boss", "cy")}))
     assert ACTS[name].write(made, "cy")
 
 
@@ -190,7 +192,7 @@ def test_the_guide_has_the_same_table() -> None:
 
 
 def test_what_was_written_before_the_limit_is_let_through_though_its_writer_left_since() -> None:
-    made = Scene(overseers=("boss",), invalidations_per_writer=0)
+    made = Scene(evidence={"overseers": ("boss",)}, limits={"invalidations": 0})
     made.fact("a", task="trip")
     made.fact("b", task="trip")
     with pytest.raises(RateError):
@@ -205,7 +207,12 @@ JUDGMENTS = ("resolve a dispute", "judge that an item of another stands", "confi
 @pytest.mark.parametrize("name", JUDGMENTS)
 def test_a_judgment_never_counts_in_the_own_return_whenever_it_was_made(name: str) -> None:
     """Made while present, it counts for everybody else."""
-    made = scene(drafts="confirm", gamma=Decimal(0), rho=Decimal(0), fill=True, max_items=99)
+    made = scene(
+        evidence={"drafts": "confirm"},
+        paper={"gamma": Decimal(0), "rho": Decimal(0)},
+        returns={"fill": "always"},
+        budgets={"items": 99},
+    )
     target = {"resolve": "argued", "judge": "doubted", "confirm": "drafted", "overrule": "struck"}[ACTS[name].kind]
     made.team.agent("ann", **WHO).come_back().expose()
     ACTS[name].write(made, "ann")

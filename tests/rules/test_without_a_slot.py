@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from readmit import Reason
-from readmit.records.error_types import ExposureError
+from readmit.errors import ExposureError
+from readmit.lab import Drafted
 from tests.scene import HOUR, Scene
 
 LONG = "Riverside is booked for two nights, breakfast included"
@@ -29,8 +30,8 @@ class SlotlessScene(Scene):
         fields.setdefault("sources", [self.news(f"seen for {id}: {text}")])
         return self.fact(id, text=text, **{"supports": ["d"], **fields})
 
-    def view(self) -> set[str]:
-        outcome = self.away()
+    def view(self, **asked: Any) -> set[str]:
+        outcome = self.away(**asked)
         assert outcome.admitted, outcome.reasons
         return set(outcome.items) - {"o"}
 
@@ -40,7 +41,7 @@ class SlotlessScene(Scene):
 def test_of_two_items_that_meet_a_need_without_a_slot_the_newer_one_is_handed_over(
     selection: str, texts: tuple[str, str]
 ) -> None:
-    scene = SlotlessScene(selection=selection)
+    scene = SlotlessScene(paper={"selection": selection})
     scene.says("old", texts[0])
     scene.says("new", texts[1])
     assert scene.view() == {"new"}
@@ -49,7 +50,7 @@ def test_of_two_items_that_meet_a_need_without_a_slot_the_newer_one_is_handed_ov
 
 @pytest.mark.parametrize("selection", SELECTIONS)
 def test_an_item_that_meets_two_needs_does_not_make_up_for_the_newest_of_each(selection: str) -> None:
-    scene = SlotlessScene(selection=selection)
+    scene = SlotlessScene(paper={"selection": selection})
     scene.duty("o2", required=("e",))
     scene.says("both", "Both", supports=["d", "e"])
     scene.says("d", LONG, supports=["d"])
@@ -66,16 +67,16 @@ def test_newer_is_what_the_evidence_says_not_the_log() -> None:
 
 
 @pytest.mark.parametrize("selection", SELECTIONS)
-@pytest.mark.parametrize("limit", [{"max_chars": 60}, {"max_item_chars": 40}], ids=["view", "item"])
+@pytest.mark.parametrize("limit", [{"budgets": {"chars": 60}}, {"budgets": {"item_chars": 40}}], ids=["view", "item"])
 def test_if_the_newest_does_not_fit_the_return_blocks_and_names_it(selection: str, limit: dict[str, int]) -> None:
-    scene = SlotlessScene(selection=selection, **limit)
+    scene = SlotlessScene(paper={"selection": selection}, **limit)
     scene.says("old", SHORT)
     assert scene.view() == {"old"}
     scene.says("new", LONG)
     outcome = scene.away()
     assert (outcome.kind, outcome.reasons, outcome.items) == ("blocked", (Reason.BUDGET_SHORT,), ())
     assert (outcome.missing, outcome.decision.absent) == (("d",), ("new",))
-    (lack,) = outcome.lacking()
+    (lack,) = outcome.why().lacks
     assert (lack.name, [one.item for one in lack.last]) == ("d", ["new", "old"])
     assert "o requires d; new, the newest that supplies it, does not fit the policy's budget" in str(outcome.why())
     exec(lack.remedies[0].call, {"workspace": scene.team, "msgspec": msgspec})  # noqa: S102 - as printed
@@ -83,7 +84,7 @@ def test_if_the_newest_does_not_fit_the_return_blocks_and_names_it(selection: st
 
 
 def test_the_newest_that_a_duty_of_a_partial_view_needs_does_not_fit() -> None:
-    scene = SlotlessScene(on_incomplete="partial", max_chars=60)
+    scene = SlotlessScene(returns={"on_incomplete": "partial"}, budgets={"chars": 60})
     scene.duty("o2", required=("e",))
     scene.says("old", SHORT)
     scene.says("e", "The train is late", supports=["e"])
@@ -104,13 +105,13 @@ def test_what_stands_in_a_slot_and_is_newer_meets_the_need() -> None:
 
 def test_what_is_not_eligible_is_not_the_newest() -> None:
     scene = SlotlessScene()
-    scene.says("old", SHORT)
+    scene.says("old", SHORT, purposes=["sleep"])
     others: list[dict[str, Any]] = [{"sources": []}, {"roles": ["driver"]}, {"purposes": ["eat"]}]
     for number, fields in enumerate(others):
         scene.says(f"other{number}", f"{LONG} {number}", **fields)
     scene.says("new", LONG)
     scene.team.revoke("new", by="bob")
-    assert scene.view() == {"old"}
+    assert scene.view(purpose="sleep") == {"old"}
 
 
 def test_a_link_makes_a_supporter_as_new_as_its_evidence() -> None:
@@ -129,7 +130,7 @@ def test_a_newer_supporter_between_return_and_exposure_stops_the_view() -> None:
     scene.fact("new", text=LONG, supports=["d"], sources=[scene.news("just seen")])
     with pytest.raises(ExposureError) as refused:
         outcome.expose()
-    assert refused.value.reasons == (Reason.COVERAGE_LOST,)
+    assert refused.value.reasons == (Reason.VIEW_OUTDATED,)
 
 
 def test_a_repetition_between_return_and_exposure_changes_nothing() -> None:
@@ -143,17 +144,45 @@ def test_a_repetition_between_return_and_exposure_changes_nothing() -> None:
 
 @pytest.mark.parametrize("selection", SELECTIONS)
 def test_the_papers_selection_takes_the_shorter_one(selection: str) -> None:
-    scene = SlotlessScene(selection=selection, newest="as_needed")
+    scene = SlotlessScene(paper={"selection": selection, "newest": "as_needed"})
     scene.says("old", SHORT)
     scene.says("new", LONG)
     assert scene.view() == {"old"}
 
 
 def test_a_threshold_does_not_hide_what_is_newest() -> None:
-    scene = SlotlessScene(gamma="0.5", max_chars=80)
+    scene = SlotlessScene(paper={"gamma": "0.5"}, budgets={"chars": 80})
     scene.duty("o2", required=("e",))
     scene.says("old", SHORT)
     scene.says("e", "The train is late", supports=["e"])
     assert scene.view() == {"o2", "old", "e"}
     scene.says("new", LONG)
     assert not scene.away().admitted
+
+
+def drafted(scene: SlotlessScene, id: str, text: str) -> str:
+    said = scene.news(text)
+    return scene.says(id, text, slot="d", supports=(), sources=[said], drafted=Drafted(model="m", quote=text))
+
+
+def test_in_a_slot_that_only_a_model_wrote_in_both_stand_and_the_newest_is_in_the_view() -> None:
+    scene = SlotlessScene()
+    drafted(scene, "lisbon", "I like Lisbon in March.")
+    drafted(scene, "alps", "I am keen on the Alps in May, above all on the long walks.")
+    assert "alps" in scene.view()
+    assert scene.reasons("lisbon") != (Reason.SLOT_UPDATED,)
+    # A person who confirms what was drafted, or records there, makes it one thing.
+    scene.team.confirm("alps", by="bob")
+    assert scene.view() == {"alps"}
+    assert scene.reasons("lisbon") == (Reason.SLOT_UPDATED,)
+    scene.says("porto", "I like Porto.", slot="d", supports=())
+    assert scene.view() == {"porto"}
+
+
+def test_under_a_policy_of_confirmed_drafts_a_slot_has_one_value() -> None:
+    scene = SlotlessScene(evidence={"overseers": ("boss",), "drafts": "confirm"})
+    for name in ("lisbon", "alps"):
+        drafted(scene, name, f"I like {name}.")
+        scene.team.confirm(name, by="bob")
+    assert scene.view() == {"alps"}
+    assert scene.reasons("lisbon") == (Reason.SLOT_UPDATED,)

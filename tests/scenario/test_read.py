@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.records.error_types import ScenarioError
+from readmit.errors import ScenarioError
 from readmit.scenario import document as scenario
 from tests.conftest import ROOT
 
@@ -36,8 +36,10 @@ BAD = {
     "no steps": Bad({"readmit": 1, "name": "x"}, "$.steps: required, but missing"),
     "unknown field": Bad(document(clok="2026-01-01T00:00:00Z"), "$.clok: no such field; did you mean clock?"),
     "clock without zone": Bad(document(clock="2026-01-01T00:00:00"), "$.clock: "),
-    "policy": Bad(document(policy={"gamma": "2"}), "$.policy: gamma must be between 0 and 1"),
-    "policy field": Bad(document(policy={"gama": "1"}), "$.policy.gama: no such field; did you mean gamma?"),
+    "policy": Bad(document(policy={"paper": {"gamma": "2"}}), "$.policy.paper: gamma must be between 0 and 1"),
+    "policy field": Bad(
+        document(policy={"paper": {"gama": "1"}}), "$.policy.paper.gama: no such field; did you mean gamma?"
+    ),
     "step without do": Bad(document(OBSERVE, {"text": "x"}), "$.steps[1].do: required, but missing"),
     "unknown step": Bad(document({"do": "jump"}), "$.steps[0].do: Invalid value 'jump'; a step does one of observe, "),
     "missing text": Bad(document({"do": "observe", "by": "A"}), "$.steps[0].text: required, but missing"),
@@ -52,7 +54,7 @@ BAD = {
     ),
     "bad duration": Bad(document({"do": "clock", "advance": "soon"}), "$.steps[0].advance: "),
     "overrule without end": Bad(
-        document({"do": "overrule", "target": "x", "grant": "restore", "by": "A", "reason": "r"}),
+        document({"do": "overrule", "target": "x", "by": "A", "reason": "r"}),
         "$.steps[0]: give either expires",
     ),
 }
@@ -99,7 +101,7 @@ def test_the_example_is_the_shipped_scenario() -> None:
 
 
 def test_ratios_are_read_from_strings_and_numbers() -> None:
-    said = [document(policy={"gamma": value}) for value in ("0.5", 0.5)]
+    said = [document(policy={"paper": {"gamma": value}}) for value in ("0.5", 0.5)]
     first, second = (scenario.read_scenario(json.dumps(one)) for one in said)
     assert first == second
     assert all(map(SCHEMA.is_valid, said))

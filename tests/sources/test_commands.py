@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.errors import ProbeError
-from readmit.records.probes import Finding
-from readmit.sources import Looker, sandbox
+from readmit.sources import Command, Finding, Looker, sandbox
 from tests.sources.conftest import PATIENT, limits_of
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def looker(root: Path, *commands: tuple[str, ...], **limits: object) -> Looker:
 def test_the_output_of_an_allowed_command_is_captured_and_compared(root: Path) -> None:
     (root / "version").write_text("1.2\n")
     one = looker(root, ("cat", "version"))
-    text, probe = one.capture_command(["cat", "version"])
+    text, probe = one.capture(Command(["cat", "version"]))
     assert text == "1.2\n"
     assert one.look([probe]) == [(Finding.UNCHANGED, probe, "", "")]
     (root / "version").write_text("1.3\n")
@@ -52,37 +51,37 @@ def test_what_the_list_allows(case: str, root: Path) -> None:
     (root / "a").write_text("a\n")
     (root / "b").write_text("b\n")
     if allowed:
-        assert looker(root, entry).capture_command(argv).text.startswith("a")
+        assert looker(root, entry).capture(Command(argv)).text.startswith("a")
     else:
         with pytest.raises(ProbeError, match=r"^commands: .* is not allowed"):
-            looker(root, entry).capture_command(argv)
+            looker(root, entry).capture(Command(argv))
 
 
 def test_no_shell_reads_the_words(root: Path) -> None:
     words = ("echo", "$HOME; touch x", "*")
-    assert looker(root, (*words, "&&")).capture_command([*words, "&&"]).text == "$HOME; touch x * &&\n"
+    assert looker(root, (*words, "&&")).capture(Command([*words, "&&"])).text == "$HOME; touch x * &&\n"
 
 
 def test_the_environment_of_the_program_stays_with_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_KEY", "secret")
-    text = looker(root, ("env",)).capture_command(["env"]).text
+    text = looker(root, ("env",)).capture(Command(["env"])).text
     assert sorted(line.partition("=")[0] for line in text.splitlines()) == ["HOME", "LC_ALL", "PATH"]
 
 
 def test_a_command_that_fails_was_not_looked_at(root: Path) -> None:
     with pytest.raises(ProbeError, match=r"^the command ended with status 1$"):
-        looker(root, ("false",)).capture_command(["false"])
+        looker(root, ("false",)).capture(Command(["false"]))
     with pytest.raises(ProbeError, match=r"^there is no program 'no-such-program' in"):
-        looker(root, ("no-such-program",)).capture_command(["no-such-program"])
+        looker(root, ("no-such-program",)).capture(Command(["no-such-program"]))
 
 
 def test_a_command_that_ends_too_late_or_writes_too_much_is_ended(root: Path) -> None:
     mark = f"9{os.getpid()}"
     with pytest.raises(ProbeError, match="took too long"):
-        looker(root, ("sleep", mark), seconds=1.0).capture_command(["sleep", mark])
+        looker(root, ("sleep", mark), seconds=1.0).capture(Command(["sleep", mark]))
     assert not running(mark)
     with pytest.raises(ProbeError, match="more than 1000000 bytes"):
-        looker(root, ("yes", mark)).capture_command(["yes", mark])
+        looker(root, ("yes", mark)).capture(Command(["yes", mark]))
     assert not running(mark)
 
 
@@ -102,7 +101,7 @@ attempt(lambda: open("/dev/shm/readmit-new", "w").close())
 attempt(lambda: socket.create_connection(("127.0.0.1", 9), 1))
 print(sorted(name for name in __import__("os").listdir("/proc") if name.isdigit()))
 """)
-    text = looker(root, (PYTHON, "try.py")).capture_command([PYTHON, "try.py"]).text
+    text = looker(root, (PYTHON, "try.py")).capture(Command([PYTHON, "try.py"])).text
     assert text.splitlines()[:4] == ["OSError", "OSError", "OSError", "OSError"]
     assert text.splitlines()[4] in ("['1']", "[]")
     assert not (root / "new").exists()
@@ -119,14 +118,14 @@ for name in ("null", "zero", "urandom", "tty", "loop0", "sda", "vda", "mem", "km
         pass
 open("/dev/null", "w").write("x")
 """)
-    text = looker(root, (PYTHON, "try.py")).capture_command([PYTHON, "try.py"]).text
+    text = looker(root, (PYTHON, "try.py")).capture(Command([PYTHON, "try.py"])).text
     assert text.split() == ["null", "zero", "urandom"]
 
 
 def test_git_runs_in_the_sandbox(repo: Repo, root: Path) -> None:
     repo.commit(a__txt="text\n")
     argv = ("git", "-C", "repo", "log", "--format=%s")
-    found = looker(root, argv).capture_command(argv)
+    found = looker(root, argv).capture(Command(argv))
     assert found.text == "m\n"
 
 
@@ -143,7 +142,7 @@ for new in (0, 0x10020000):
     answer = answer and libc.mount(None, b"/", None, ctypes.c_ulong(32 | 4096), None)
     print(answer, os.access("/", os.W_OK))
 """)
-    text = looker(root, (PYTHON, "try.py")).capture_command([PYTHON, "try.py"]).text
+    text = looker(root, (PYTHON, "try.py")).capture(Command([PYTHON, "try.py"])).text
     assert [line for line in text.splitlines() if line.endswith(("True", "False"))] == ["-1 False", "-1 False"]
 
 
@@ -151,7 +150,7 @@ def test_with_limits_alone_a_file_cannot_grow_and_the_sandbox_is_not_needed(root
     script = root / "try.py"
     script.write_text("file = open('new', 'w')\nfile.write('x')\nfile.close()\n")
     with pytest.raises(ProbeError, match="ended with status"):
-        looker(root, (PYTHON, "try.py"), sandbox="limits").capture_command([PYTHON, "try.py"])
+        looker(root, (PYTHON, "try.py"), sandbox="limits").capture(Command([PYTHON, "try.py"]))
     assert (root / "new").read_text() == ""
 
 
@@ -166,7 +165,7 @@ def test_what_a_command_leaves_running_is_ended_with_it(root: Path) -> None:
         f"    os.execvp('sleep', ['sleep', '{mark}'])\n"
         "print('left')\n"
     )
-    assert looker(root, (PYTHON, "leave.py")).capture_command([PYTHON, "leave.py"]).text == "left\n"
+    assert looker(root, (PYTHON, "leave.py")).capture(Command([PYTHON, "leave.py"])).text == "left\n"
     assert not running(mark)
 
 
@@ -191,5 +190,5 @@ def test_where_no_namespace_can_be_made_nothing_runs(root: Path, monkeypatch: py
     broken.write_text(Path(sandbox.__file__).read_text().replace('_call("unshare", _NEW)', "raise OSError(1, 'no')"))
     monkeypatch.setattr(sandbox, "__file__", str(broken))
     with pytest.raises(ProbeError, match=r"^sandbox: this system allows no namespaces"):
-        looker(root, ("echo", "x")).capture_command(["echo", "x"])
-    assert looker(root, ("echo", "x"), sandbox="limits").capture_command(["echo", "x"]).text == "x\n"
+        looker(root, ("echo", "x")).capture(Command(["echo", "x"]))
+    assert looker(root, ("echo", "x"), sandbox="limits").capture(Command(["echo", "x"])).text == "x\n"

@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 import os
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
 
 from readmit import LookRules
 from readmit.errors import GoneError, ProbeError, RecordError
-from readmit.records.canonical import digest_of
-from readmit.records.probes import FileProbe, Finding
-from readmit.sources import Looker
+from readmit.records.probes import FileProbe
+from readmit.sources import File, Finding, Looker
 from tests.sources.conftest import settled
 
 if TYPE_CHECKING:
@@ -32,15 +32,15 @@ def placed(result: ProbeResult) -> FileProbe:
 
 def test_a_whole_file_is_captured_and_seen_unchanged(root: Path, looker: Looker) -> None:
     (root / "a.txt").write_text(TEXT)
-    text, probe = looker.capture_file("a.txt")
+    text, probe = looker.capture(File("a.txt"))
     assert text == TEXT
-    assert probe == FileProbe(digest=digest_of(TEXT.encode()), path="a.txt")
+    assert probe == FileProbe(digest=sha256(TEXT.encode()).hexdigest(), path="a.txt")
     assert looker.look([probe]) == [(Finding.UNCHANGED, probe, "", "")]
 
 
 def test_a_file_that_changed_is_shown_with_its_new_text_and_a_probe_that_fits_it(root: Path, looker: Looker) -> None:
     (root / "a.txt").write_text(TEXT)
-    _, probe = looker.capture_file("a.txt")
+    _, probe = looker.capture(File("a.txt"))
     (root / "a.txt").write_text("new\n")
     assert isinstance(probe, FileProbe)
     found = look(looker, probe)
@@ -50,7 +50,7 @@ def test_a_file_that_changed_is_shown_with_its_new_text_and_a_probe_that_fits_it
 
 def test_a_quote_that_moved_is_found_at_its_new_lines(root: Path, looker: Looker) -> None:
     (root / "a.txt").write_text(TEXT)
-    text, probe = looker.capture_file("a.txt", lines="10-12")
+    text, probe = looker.capture(File("a.txt", lines="10-12"))
     assert text == "line 10\nline 11\nline 12"
     (root / "a.txt").write_text("one more\nand another\n" + TEXT)
     assert isinstance(probe, FileProbe)
@@ -62,7 +62,7 @@ def test_a_quote_that_moved_is_found_at_its_new_lines(root: Path, looker: Looker
 
 def test_of_several_equal_quotes_the_nearest_is_taken(root: Path, looker: Looker) -> None:
     (root / "a.txt").write_text("x\n" * 5 + "wanted\n" + "x\n" * 20)
-    _, probe = looker.capture_file("a.txt", lines="6")
+    _, probe = looker.capture(File("a.txt", lines="6"))
     (root / "a.txt").write_text("wanted\n" + "x\n" * 6 + "wanted\n" + "x\n" * 10 + "wanted\n")
     assert isinstance(probe, FileProbe)
     assert placed(look(looker, probe)).first == 8
@@ -70,7 +70,7 @@ def test_of_several_equal_quotes_the_nearest_is_taken(root: Path, looker: Looker
 
 def test_an_edited_quote_is_found_between_its_old_neighbors(root: Path, looker: Looker) -> None:
     (root / "a.txt").write_text(TEXT)
-    _, probe = looker.capture_file("a.txt", lines="10-12")
+    _, probe = looker.capture(File("a.txt", lines="10-12"))
     edited = TEXT.replace("line 11\n", "line eleven\nand a half\n")
     (root / "a.txt").write_text("inserted\n" * 7 + edited)
     assert isinstance(probe, FileProbe)
@@ -99,7 +99,7 @@ def test_the_new_text_of_an_edited_quote_if(case: str, root: Path, looker: Looke
     """The lines in its place, and the whole file rather than the wrong lines."""
     before, lines, after, text, place = EDITED[case]
     (root / "a.txt").write_text(before)
-    _, probe = looker.capture_file("a.txt", lines=lines)
+    _, probe = looker.capture(File("a.txt", lines=lines))
     (root / "a.txt").write_text(after)
     [found] = looker.look([probe])
     assert (found.outcome, found.text, (placed(found).first, placed(found).last)) == (Finding.CHANGED, text, place)
@@ -108,7 +108,7 @@ def test_the_new_text_of_an_edited_quote_if(case: str, root: Path, looker: Looke
 
 def test_a_quote_that_moved_and_was_edited_then_is_followed_through_both(root: Path, looker: Looker) -> None:
     (root / "a.txt").write_text("port=80\nhost=a\n")
-    _, probe = looker.capture_file("a.txt", lines="1")
+    _, probe = looker.capture(File("a.txt", lines="1"))
     (root / "a.txt").write_text("# new\nport=80\nhost=a\n")
     [moved] = looker.look([probe])
     assert (moved.outcome, placed(moved).first) == (Finding.MOVED, 2)
@@ -126,7 +126,7 @@ GONE = {
 def test_a_quote_is_gone_if(case: str, root: Path, looker: Looker) -> None:
     now, why = GONE[case]
     (root / "a.txt").write_text(TEXT)
-    _, probe = looker.capture_file("a.txt", lines="10-12")
+    _, probe = looker.capture(File("a.txt", lines="10-12"))
     (root / "a.txt").write_text(now)
     assert looker.look([probe]) == [(Finding.GONE, probe, "", why)]
 
@@ -134,7 +134,7 @@ def test_a_quote_is_gone_if(case: str, root: Path, looker: Looker) -> None:
 def test_a_file_that_was_deleted_is_gone_and_so_is_one_whose_directory_was(root: Path, looker: Looker) -> None:
     (root / "b").mkdir()
     (root / "b" / "c.txt").write_text(TEXT)
-    _, probe = looker.capture_file("b/c.txt")
+    _, probe = looker.capture(File("b/c.txt"))
     (root / "b" / "c.txt").unlink()
     assert [found.why for found in looker.look([probe])] == ["there is no c.txt"]
     (root / "b").rmdir()
@@ -144,14 +144,14 @@ def test_a_file_that_was_deleted_is_gone_and_so_is_one_whose_directory_was(root:
 @pytest.mark.parametrize("data", [b"\xff\xfe", b"SQLite format 3\0", b"", b" \n", b"x" * 200_001])
 def test_a_file_without_a_text_that_evidence_can_hold_is_gone(data: bytes, root: Path, looker: Looker) -> None:
     (root / "a.txt").write_text(TEXT)
-    _, probe = looker.capture_file("a.txt")
+    _, probe = looker.capture(File("a.txt"))
     (root / "a.txt").write_bytes(data)
     assert [found.outcome for found in looker.look([probe])] == [Finding.GONE]
 
 
 def test_a_missing_root_is_a_failed_look_and_no_deleted_file(root: Path, looker: Looker) -> None:
     (root / "a.txt").write_text(TEXT)
-    _, probe = looker.capture_file("a.txt")
+    _, probe = looker.capture(File("a.txt"))
     root.rename(root.with_name("unmounted"))
     assert [found.outcome for found in looker.look([probe])] == [Finding.UNSEEN]
 
@@ -172,7 +172,7 @@ LIMIT = 3
 
 def test_a_symbol_is_followed_wherever_it_stands_and_compared_by_its_source(root: Path, looker: Looker) -> None:
     (root / "a.py").write_text(SOURCE)
-    text, probe = looker.capture_file("a.py", symbol="Cart.total")
+    text, probe = looker.capture(File("a.py", symbol="Cart.total"))
     assert text == "    @property\n    def total(self):\n        return 1"
     (root / "a.py").write_text(SOURCE.replace("import os\n", "import os\nimport sys\n").replace("return 2", "return 4"))
     assert [found.outcome for found in looker.look([probe])] == [Finding.UNCHANGED]
@@ -187,7 +187,7 @@ def test_a_symbol_is_followed_wherever_it_stands_and_compared_by_its_source(root
 
 def test_a_second_definition_of_a_symbol_is_a_change_of_it(root: Path, looker: Looker) -> None:
     (root / "a.py").write_text(SOURCE)
-    _, probe = looker.capture_file("a.py", symbol="LIMIT")
+    _, probe = looker.capture(File("a.py", symbol="LIMIT"))
     (root / "a.py").write_text(SOURCE + "if True:\n    LIMIT = 9\n")
     assert [found.text for found in looker.look([probe])] == ["LIMIT = 3\n    LIMIT = 9"]
 
@@ -196,7 +196,7 @@ def test_an_unchanged_file_is_not_read_again_once_its_version_is_known(
     root: Path, looker: Looker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (root / "a.txt").write_text(TEXT)
-    _, probe = looker.capture_file("a.txt", lines="3-4")
+    _, probe = looker.capture(File("a.txt", lines="3-4"))
     settled(root / "a.txt")
     looker.look([probe])
     monkeypatch.setattr(os, "read", lambda *_: pytest.fail("read again"))
@@ -206,7 +206,7 @@ def test_an_unchanged_file_is_not_read_again_once_its_version_is_known(
 def test_a_change_that_keeps_size_and_modification_time_is_seen(root: Path, looker: Looker) -> None:
     (root / "a.txt").write_text("old\n")
     os.utime(root / "a.txt", (1_000_000_000, 1_000_000_000))
-    _, probe = looker.capture_file("a.txt")
+    _, probe = looker.capture(File("a.txt"))
     settled(root / "a.txt")
     assert [found.outcome for found in looker.look([probe])] == [Finding.UNCHANGED]
     (root / "a.txt").write_text("new\n")
@@ -216,7 +216,7 @@ def test_a_change_that_keeps_size_and_modification_time_is_seen(root: Path, look
 
 def test_the_version_of_a_file_that_just_changed_is_not_trusted(root: Path, looker: Looker) -> None:
     (root / "a.txt").write_text("old\n")
-    _, probe = looker.capture_file("a.txt")
+    _, probe = looker.capture(File("a.txt"))
     assert [found.outcome for found in looker.look([probe])] == [Finding.UNCHANGED]
     assert isinstance(probe, FileProbe)
     assert looker._unchanged.get(probe) is None
@@ -224,7 +224,7 @@ def test_the_version_of_a_file_that_just_changed_is_not_trusted(root: Path, look
 
 def test_an_absolute_path_below_the_first_root_is_kept_relative_to_it(root: Path, looker: Looker) -> None:
     (root / "a.txt").write_text(TEXT)
-    assert looker.capture_file(str(root / "a.txt")) == looker.capture_file("a.txt")
+    assert looker.capture(File(str(root / "a.txt"))) == looker.capture(File("a.txt"))
 
 
 def test_a_second_root_is_reached_by_absolute_paths(root: Path, tmp_path: Path) -> None:
@@ -232,10 +232,10 @@ def test_a_second_root_is_reached_by_absolute_paths(root: Path, tmp_path: Path) 
     second.mkdir()
     (second / "a.txt").write_text(TEXT)
     both = Looker(LookRules(roots=(str(root), str(second))))
-    _, probe = both.capture_file(str(second / "a.txt"))
+    _, probe = both.capture(File(str(second / "a.txt")))
     assert [found.outcome for found in both.look([probe])] == [Finding.UNCHANGED]
     with pytest.raises(GoneError, match=r"there is no a\.txt"):
-        both.capture_file("a.txt")
+        both.capture(File("a.txt"))
 
 
 REFUSED = {
@@ -254,10 +254,10 @@ def test_capturing_is_refused_for(case: str, root: Path, looker: Looker) -> None
     arguments, error, message = REFUSED[case]
     (root / "a.txt").write_text(TEXT)
     with pytest.raises(error, match=f"^{message}"):
-        looker.capture_file("a.txt", **arguments)  # type: ignore[arg-type]
+        looker.capture(File("a.txt", **arguments))  # type: ignore[arg-type]
 
 
 def test_by_default_no_file_may_be_read(root: Path) -> None:
     (root / "a.txt").write_text(TEXT)
     with pytest.raises(ProbeError, match=r"^roots: no directory may be read"):
-        Looker().capture_file(str(root / "a.txt"))
+        Looker().capture(File(str(root / "a.txt")))

@@ -13,9 +13,10 @@ import pytest
 
 from readmit import LookRules
 from readmit.errors import RecordError
-from readmit.records.probes import FileProbe, Finding, GitProbe, SqlProbe
-from readmit.sources import Looker
+from readmit.records.probes import FileProbe, GitProbe, SqlProbe
+from readmit.sources import File, Finding, Git, Looker
 from readmit.sources.look import LookDeadline
+from readmit.sources.looker import _Sources
 from tests.sources.conftest import Repo, limits_of
 
 if TYPE_CHECKING:
@@ -47,11 +48,11 @@ def test_many_repositories_are_looked_at_with_few_processes(root: Path, looker: 
     repos = [Repo(root / f"r{number}") for number in range(20)]
     for repo in repos:
         repo.commit(a__txt="text\n")
-    _, probe = looker.capture_git("a.txt", repository="r0")
+    _, probe = looker.capture(Git("a.txt", repository="r0"))
     probes = [msgspec.structs.replace(probe, repository=f"r{number}") for number in range(20)]
-    with looker._opened() as sources:
+    with _Sources(looker) as sources:
         assert {looker._one(sources, one, LookDeadline(60)).outcome for one in probes} == {Finding.UNCHANGED}
-        assert len(sources.git._open) == 16
+        assert len(sources.of(probe)._open) == 16
 
 
 def test_a_database_that_hangs_is_asked_once_in_a_look(tmp_path: Path) -> None:
@@ -66,7 +67,7 @@ def test_one_looker_serves_several_threads(root: Path, looker: Looker) -> None:
     (root / "a.txt").write_text("text")
     repo = Repo(root / "repo")
     repo.commit(a__txt="text\n")
-    probes = [looker.capture_file("a.txt").probe, looker.capture_git("a.txt", repository="repo").probe]
+    probes = [looker.capture(File("a.txt")).probe, looker.capture(Git("a.txt", repository="repo")).probe]
     with ThreadPoolExecutor(8) as pool:
         rounds = list(pool.map(lambda _: [one.outcome for one in looker.look(probes)], range(40)))
     assert rounds == [[Finding.UNCHANGED, Finding.UNCHANGED]] * 40
@@ -83,7 +84,7 @@ def test_roots_do_not_move_with_the_working_directory(
     monkeypatch.chdir(root)
     looker = Looker(LookRules(roots=(".",)))
     monkeypatch.chdir(tmp_path)
-    assert looker.capture_file("a.txt").text == "text"
+    assert looker.capture(File("a.txt")).text == "text"
 
 
 @pytest.mark.parametrize("field", ["roots", "hosts", "private_hosts", "commands"])

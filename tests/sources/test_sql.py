@@ -9,8 +9,7 @@ import psycopg
 import pytest
 
 from readmit.errors import ProbeError, RecordError
-from readmit.records.probes import Finding
-from readmit.sources import Looker
+from readmit.sources import Finding, Looker, Sql
 from tests.postgres import ROLE
 from tests.sources.conftest import limits_of
 
@@ -57,7 +56,7 @@ def marked(database: str) -> str:
 
 def test_a_row_is_captured_and_a_new_value_is_seen(database: str) -> None:
     query = f"SELECT id, state FROM invoices WHERE id = {marked(database)}"  # noqa: S608 - a placeholder
-    text, probe = looker(database).capture_sql("crm", query, [1])
+    text, probe = looker(database).capture(Sql("crm", query, [1]))
     assert text == '[[1,"open"]]'
     run(database, "UPDATE invoices SET state = 'paid' WHERE id = 2")
     assert looker(database).look([probe]) == [(Finding.UNCHANGED, probe, "", "")]
@@ -70,7 +69,7 @@ def test_a_row_is_captured_and_a_new_value_is_seen(database: str) -> None:
 
 
 def test_that_there_is_no_row_can_be_captured_too(database: str) -> None:
-    text, probe = looker(database).capture_sql("crm", "SELECT id FROM invoices WHERE state = 'overdue'")
+    text, probe = looker(database).capture(Sql("crm", "SELECT id FROM invoices WHERE state = 'overdue'"))
     assert text == "[]"
     assert [found.outcome for found in looker(database).look([probe])] == [Finding.UNCHANGED]
     run(database, "UPDATE invoices SET state = 'overdue' WHERE id = 2")
@@ -78,7 +77,7 @@ def test_that_there_is_no_row_can_be_captured_too(database: str) -> None:
 
 
 def test_nothing_of_a_look_stays_in_the_database(database: str) -> None:
-    _, probe = looker(database).capture_sql("crm", "SELECT count(*) FROM invoices")
+    _, probe = looker(database).capture(Sql("crm", "SELECT count(*) FROM invoices"))
     for _ in range(3):
         assert [found.outcome for found in looker(database).look([probe])] == [Finding.UNCHANGED]
     run(database, "DROP TABLE invoices")  # no lock is left
@@ -86,7 +85,7 @@ def test_nothing_of_a_look_stays_in_the_database(database: str) -> None:
 
 
 def test_a_database_that_the_prober_does_not_know_is_unseen(database: str) -> None:
-    _, probe = looker(database).capture_sql("crm", "SELECT 1")
+    _, probe = looker(database).capture(Sql("crm", "SELECT 1"))
     [found] = Looker().look([probe])
     assert (found.outcome, found.why) == (
         Finding.UNSEEN,
@@ -96,16 +95,16 @@ def test_a_database_that_the_prober_does_not_know_is_unseen(database: str) -> No
 
 def test_rows_beyond_the_limit_are_refused(database: str) -> None:
     with pytest.raises(ProbeError, match="more than 20 bytes"):
-        looker(database, bytes=20).capture_sql("crm", "SELECT * FROM invoices")
+        looker(database, bytes=20).capture(Sql("crm", "SELECT * FROM invoices"))
 
 
 @pytest.mark.parametrize("value", [1.5, object(), 2**60])
 def test_a_parameter_that_a_probe_cannot_hold_is_refused_by_its_field(value: object, database: str) -> None:
     with pytest.raises(RecordError, match=r"^parameters"):
-        looker(database).capture_sql("crm", "SELECT 1", [value])
+        looker(database).capture(Sql("crm", "SELECT 1", [value]))  # type: ignore[list-item]
 
 
 def test_a_file_that_is_missing_is_neither_made_nor_gone(tmp_path: Path) -> None:
     with pytest.raises(ProbeError, match="the file of the database is not there"):
-        looker(str(tmp_path / "none.db")).capture_sql("crm", "SELECT 1")
+        looker(str(tmp_path / "none.db")).capture(Sql("crm", "SELECT 1"))
     assert list(tmp_path.iterdir()) == []

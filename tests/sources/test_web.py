@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from readmit.errors import GoneError, ProbeError
-from readmit.records.probes import Finding, HttpProbe
-from readmit.sources import Looker
+from readmit.records.probes import HttpProbe
+from readmit.sources import File, Finding, Http, Looker
 from readmit.sources.web import public
 from tests.sources.conftest import PATIENT, limits_of
 
@@ -83,7 +83,7 @@ def site() -> Iterator[Site]:
 
 def test_a_page_is_captured_and_asked_again_with_its_validators(site: Site) -> None:
     site.answer = page(b"hello", ETag='"1"', Last_Modified="Mon, 02 Nov 2026 10:00:00 GMT")
-    text, probe = site.looker().capture_http(site.url)
+    text, probe = site.looker().capture(Http(site.url))
     assert text == "hello"
     assert isinstance(probe, HttpProbe)
     assert (probe.etag, probe.modified) == ('"1"', "Mon, 02 Nov 2026 10:00:00 GMT")
@@ -95,7 +95,7 @@ def test_a_page_is_captured_and_asked_again_with_its_validators(site: Site) -> N
 
 
 def test_a_page_with_other_words_is_changed_and_with_the_same_words_unchanged(site: Site) -> None:
-    _, probe = site.looker().capture_http(site.url)
+    _, probe = site.looker().capture(Http(site.url))
     assert [found.outcome for found in site.looker().look([probe])] == [Finding.UNCHANGED]
     site.answer = page(b"goodbye", ETag='"2"')
     [found] = site.looker().look([probe])
@@ -106,7 +106,7 @@ def test_a_page_with_other_words_is_changed_and_with_the_same_words_unchanged(si
 
 
 def test_not_modified_is_no_answer_to_a_question_without_a_condition(site: Site) -> None:
-    _, probe = site.looker().capture_http(site.url)
+    _, probe = site.looker().capture(Http(site.url))
     site.answer = page(b"", status=304)
     assert [found.outcome for found in site.looker().look([probe])] == [Finding.UNSEEN]
 
@@ -133,12 +133,12 @@ WORDS = {
 @pytest.mark.parametrize("markup", WORDS)
 def test_the_words_of_a_page_are_read_as_a_browser_shows_them(markup: str, site: Site) -> None:
     site.answer = page(markup.encode(), kind="text/html; charset=utf-8")
-    assert site.looker().capture_http(site.url).text == WORDS[markup]
+    assert site.looker().capture(Http(site.url)).text == WORDS[markup]
 
 
 def test_a_quote_of_a_page_survives_a_new_layout_and_not_new_words(site: Site) -> None:
     site.answer = page(HTML, kind="text/html; charset=utf-8")
-    text, probe = site.looker().capture_http(site.url, quote="price is 5 EUR")
+    text, probe = site.looker().capture(Http(site.url, quote="price is 5 EUR"))
     assert text == "price is 5 EUR"
     site.answer = page(HTML.replace(b"<p>", b"<div class=x> News! ").replace(b"\n", b" "), kind="text/html")
     assert [found.outcome for found in site.looker().look([probe])] == [Finding.UNCHANGED]
@@ -147,12 +147,12 @@ def test_a_quote_of_a_page_survives_a_new_layout_and_not_new_words(site: Site) -
     assert (found.outcome, found.text) == (Finding.CHANGED, "The price is 6 EUR today.")
     assert [again.outcome for again in site.looker().look([found.probe])] == [Finding.UNCHANGED]
     with pytest.raises(GoneError, match="quote: the page does not hold these words"):
-        site.looker().capture_http(site.url, quote="price is 9")
+        site.looker().capture(Http(site.url, quote="price is 9"))
 
 
 def test_a_quote_is_found_in_a_page_that_is_too_long_for_evidence(site: Site) -> None:
     site.answer = page(b"word " * 100_000 + b"the end")
-    text, probe = site.looker().capture_http(site.url, quote="word the end")
+    text, probe = site.looker().capture(Http(site.url, quote="word the end"))
     assert (text, [found.outcome for found in site.looker().look([probe])]) == ("word the end", [Finding.UNCHANGED])
     site.answer = page(b"word " * 100_000)
     assert [found.outcome for found in site.looker().look([probe])] == [Finding.GONE]
@@ -163,7 +163,7 @@ def test_a_quote_is_found_in_a_page_that_is_too_long_for_evidence(site: Site) ->
 )
 def test_a_validator_that_cannot_be_sent_back_is_not_kept(etag: str, site: Site) -> None:
     site.answer = page(b"hello", ETag=etag)
-    _, probe = site.looker().capture_http(site.url)
+    _, probe = site.looker().capture(Http(site.url))
     assert [found.outcome for found in site.looker().look([probe])] == [Finding.UNCHANGED]
     assert isinstance(probe, HttpProbe)
     assert probe.etag == ""
@@ -174,7 +174,7 @@ def test_one_value_of_a_json_document_is_followed_by_its_pointer(site: Site) -> 
         site.answer = page(json.dumps({"a/b": [{"version": version}], "noise": noise}).encode())
 
     answer("1.2", 1)
-    text, probe = site.looker().capture_http(site.url, pointer="/a~1b/0/version")
+    text, probe = site.looker().capture(Http(site.url, pointer="/a~1b/0/version"))
     assert text == "1.2"
     answer("1.2", 2)
     assert [found.outcome for found in site.looker().look([probe])] == [Finding.UNCHANGED]
@@ -191,7 +191,7 @@ def test_one_value_of_a_json_document_is_followed_by_its_pointer(site: Site) -> 
     [(404, "gone"), (410, "gone"), (403, "unseen"), (429, "unseen"), (500, "unseen"), (204, "unseen")],
 )
 def test_an_answer_without_a_page(status: int, outcome: str, site: Site) -> None:
-    _, probe = site.looker().capture_http(site.url)
+    _, probe = site.looker().capture(Http(site.url))
     site.answer = page(b"no", status=status)
     assert [(found.outcome, found.why) for found in site.looker().look([probe])] == [
         (outcome, f"the server answers {status}")
@@ -203,18 +203,18 @@ def test_a_redirect_to_an_allowed_host_is_followed(site: Site) -> None:
         other.answer = page(b"there")
         site.answer = page(b"", status=302, Location=other.url)
         looker = site.looker(hosts=(site.host, other.host), private_hosts=(site.host, other.host))
-        assert looker.capture_http(site.url).text == "there"
+        assert looker.capture(Http(site.url)).text == "there"
 
 
 def test_redirects_in_a_circle_end(site: Site) -> None:
     site.answer = page(b"", status=302, Location="/again")
     with pytest.raises(ProbeError, match="redirects more than 3 times"):
-        site.looker().capture_http(site.url)
+        site.looker().capture(Http(site.url))
 
 
 def test_by_default_no_host_may_be_asked(site: Site) -> None:
     with pytest.raises(ProbeError, match=r"^hosts: 127\.0\.0\.1:\d+ is not allowed"):
-        Looker().capture_http(site.url)
+        Looker().capture(Http(site.url))
     assert site.asked == []
 
 
@@ -222,13 +222,13 @@ def test_proxies_of_the_environment_are_not_used(site: Site, monkeypatch: pytest
     with served() as proxy:
         monkeypatch.setenv("http_proxy", f"http://{proxy.host}")
         monkeypatch.delenv("no_proxy", raising=False)
-        assert site.looker().capture_http(site.url).text == "hello"
+        assert site.looker().capture(Http(site.url)).text == "hello"
         assert proxy.asked == []
 
 
 def test_a_text_in_another_charset_is_kept_as_unicode(site: Site) -> None:
     site.answer = page("Köln".encode("latin-1"), kind="text/plain; charset=iso-8859-1")
-    assert site.looker().capture_http(site.url).text == "Köln"
+    assert site.looker().capture(Http(site.url)).text == "Köln"
 
 
 ADDRESSES = {
@@ -283,7 +283,7 @@ def test_a_server_that_does_not_answer_is_given_up_and_takes_no_time_from_files(
 
     site.answer = nothing
     looker = site.looker(roots=(str(tmp_path),), seconds=2.0)
-    _, file = looker.capture_file("a.txt")
+    _, file = looker.capture(File("a.txt"))
     silent = HttpProbe(digest="0" * 64, url=site.url)
     found = looker.look([*[silent] * 30, file])
     over.set()
@@ -324,13 +324,13 @@ def test_a_server_is_believed_only_with_a_certificate_that_the_system_trusts(
     secure: Site, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ProbeError, match="certificate verify failed"):
-        secure.looker().capture_http(secure.url)
+        secure.looker().capture(Http(secure.url))
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    assert secure.looker().capture_http(secure.url).text == "hello"
+    assert secure.looker().capture(Http(secure.url)).text == "hello"
     elsewhere = secure.url.replace("127.0.0.1", "127.0.0.2")
     other = tuple(host.replace("127.0.0.1", "127.0.0.2") for host in (secure.host,))
     with pytest.raises(ProbeError, match=r"certificate|reached"):
-        secure.looker(hosts=other, private_hosts=other).capture_http(elsewhere)
+        secure.looker(hosts=other, private_hosts=other).capture(Http(elsewhere))
 
 
 def test_a_redirect_from_https_to_http_is_not_followed(
@@ -341,5 +341,5 @@ def test_a_redirect_from_https_to_http_is_not_followed(
         secure.answer = page(b"", status=302, Location=plain.url)
         both = (secure.host, plain.host)
         with pytest.raises(ProbeError, match="redirects from https to http"):
-            secure.looker(hosts=both, private_hosts=both).capture_http(secure.url)
+            secure.looker(hosts=both, private_hosts=both).capture(Http(secure.url))
         assert plain.asked == []

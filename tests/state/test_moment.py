@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import msgspec
 import pytest
 
 from readmit import Reason
-from readmit.log.location import MEMORY
-from readmit.records.error_types import ExposureError, QuarantineError, RecordError
-from readmit.workspace.memory_handle import Memory
+from readmit.errors import ExposureError, QuarantineError, RecordError
+from readmit.memory import Memory
 from tests.scene import HOUR, START, Scene
 
 MINUTE = timedelta(minutes=1)
@@ -18,7 +16,7 @@ MINUTE = timedelta(minutes=1)
 
 def test_an_offer_that_ended_by_the_log_is_not_handed_over_by_a_clock_that_lags() -> None:
     """The log has learnt up to 14:00; a reader at 10:00 is not handed an offer that ended at 12:00."""
-    scene = Scene(max_clock_skew=6 * 3600)
+    scene = Scene(returns={"max_clock_skew": 6 * 3600})
     scene.duty()
     scene.fact("offer", supports=["d"], valid_until=START + 3 * HOUR)
     scene.depart()
@@ -36,7 +34,7 @@ def test_an_overrule_that_lapsed_by_the_log_lifts_nothing_by_a_clock_that_lags()
     scene = Scene()
     scene.covered()
     scene.team.revoke("h", by="bob")
-    scene.team.admin.overrule("h", grant="restore", by="boss", reason="looked", expires=30 * MINUTE)
+    scene.team.admin.overrule("h", by="boss", reason="looked", expires=30 * MINUTE)
     scene.depart()
     assert scene.come_back().admitted
     scene.wait(40 * MINUTE)
@@ -53,8 +51,8 @@ def test_an_overrule_that_the_log_has_outlived_is_refused() -> None:
     scene.team.revoke("h", by="bob")
     scene.wait(-HOUR)
     with pytest.raises(RecordError, match="has passed"):
-        scene.team.admin.overrule("h", grant="restore", by="boss", reason="looked", expires=START + HOUR)
-    scene.team.admin.overrule("h", grant="restore", by="boss", reason="looked", expires=START + HOUR + MINUTE)
+        scene.team.admin.overrule("h", by="boss", reason="looked", expires=START + HOUR)
+    scene.team.admin.overrule("h", by="boss", reason="looked", expires=START + HOUR + MINUTE)
     assert scene.away().admitted
 
 
@@ -68,7 +66,7 @@ def test_an_exposure_goes_by_the_moment_and_the_views_own_life_by_the_clock() ->
     with pytest.raises(ExposureError) as caught:
         outcome.expose()
     # Five minutes by the clock: the view itself has not expired.
-    assert Reason.ITEM_NO_LONGER_ELIGIBLE in caught.value.reasons
+    assert Reason.VIEW_OUTDATED in caught.value.reasons
     assert Reason.VIEW_EXPIRED not in caught.value.reasons
     lasting = Scene()
     lasting.covered()
@@ -81,7 +79,7 @@ def test_an_exposure_goes_by_the_moment_and_the_views_own_life_by_the_clock() ->
 
 @pytest.mark.parametrize("on_incomplete", ["block", "reset", "partial"])
 def test_a_clock_that_lags_too_far_blocks_by_name(on_incomplete: str) -> None:
-    scene = Scene(max_clock_skew=60, on_incomplete=on_incomplete)
+    scene = Scene(returns={"max_clock_skew": 60, "on_incomplete": on_incomplete})
     scene.covered()
     scene.depart()
     scene.wait(2 * MINUTE)
@@ -102,7 +100,7 @@ def test_a_clock_that_lags_too_far_blocks_by_name(on_incomplete: str) -> None:
 
 
 def test_an_exposure_is_refused_by_a_clock_that_lags_too_far() -> None:
-    scene = Scene(max_clock_skew=60)
+    scene = Scene(returns={"max_clock_skew": 60})
     scene.covered()
     outcome = scene.away()
     scene.wait(5 * MINUTE)
@@ -117,21 +115,21 @@ def test_an_exposure_is_refused_by_a_clock_that_lags_too_far() -> None:
 
 def test_a_clock_ten_years_ahead_blocks_until_somebody_decides() -> None:
     """One writer's clock is wrong: nothing is handed over on an implausible time, and the note says what to do."""
-    scene = Scene(max_clock_skew=3600)
+    scene = Scene(returns={"max_clock_skew": 3600})
     scene.covered(valid_until=START + 24 * HOUR)
     scene.depart()
     scene.wait(timedelta(days=3650))
     scene.news("It is the future.")
     scene.wait(-timedelta(days=3650))
     assert scene.come_back().reasons == (Reason.CLOCK_SKEW,)
-    scene.team.admin.govern(msgspec.structs.replace(scene.team.admin.policy, max_clock_skew=400_000_000), by="boss")
+    scene.team.admin.govern(scene.team.admin.policy.changed(returns={"max_clock_skew": 400_000_000}), by="boss")
     # It was believed, then: the offer is over.
     outcome = scene.come_back()
     assert (outcome.kind, scene.reasons("h")) == ("blocked", (Reason.EXPIRED,))
 
 
 def test_a_clock_ahead_of_the_log_is_just_the_time() -> None:
-    scene = Scene(max_clock_skew=60)
+    scene = Scene(returns={"max_clock_skew": 60})
     scene.covered()
     scene.depart()
     scene.wait(timedelta(days=30))
@@ -139,9 +137,9 @@ def test_a_clock_ahead_of_the_log_is_just_the_time() -> None:
 
 
 def test_a_memory_handle_goes_by_the_same_moment() -> None:
-    from readmit.backends.scopedmem import ScopedMem
+    from readmit.backends import ScopedMem
 
-    scene = Scene(MEMORY, max_clock_skew=3600)
+    scene = Scene(":memory:", returns={"max_clock_skew": 3600})
     scene.covered(valid_until=START + 30 * MINUTE)
     memory = Memory(scene.team, ScopedMem(scene.team._desk.log.memories, scene.team.name))
     memory.form("Sunrise is booked", sources=["h"], by="bob")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def team() -> Iterator[Workspace]:
     """Coders owe something that is missing; fifteen facts are for everybody."""
-    rules = Policy(overseers=("boss",))
+    rules = Policy(evidence={"overseers": ("boss",)})
     with Workspace.open(":memory:", policy=rules, clock=Clock()) as workspace:
         seen = workspace.observe("Ship it on Friday.", by="bob")
         workspace.oblige("Ship it", id="o", required=["key"], critical=["key"], roles=["coder"], by="bob")
@@ -117,7 +117,7 @@ def test_to_depart_again_while_away_does_not_change_the_role(team: Workspace) ->
 
 def test_an_agent_for_which_the_sweeper_departed_comes_back_in_the_role_of_its_lease() -> None:
     clock = Clock()
-    with Workspace.open(":memory:", policy=Policy(overseers=("boss",)), clock=clock) as team:
+    with Workspace.open(":memory:", policy=Policy(evidence={"overseers": ("boss",)}), clock=clock) as team:
         agent(team).present(lease=60)
         team.admin.reassign("ann", task="app", was="coder", role="reviewer", by="boss")
         clock.now = START + timedelta(hours=1)

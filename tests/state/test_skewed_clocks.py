@@ -100,7 +100,7 @@ def test_an_undated_overrule_counts_at_once_whatever_its_host_says(skew: str) ->
     with host(scene, SKEWS[skew]):
         scene.team.revoke("h", by="bob")
     with host(scene, min(-SKEWS[skew], HOUR / 2)):
-        scene.team.admin.overrule("h", grant="restore", by="boss", reason="asked them", expires=HOUR)
+        scene.team.admin.overrule("h", by="boss", reason="asked them", expires=HOUR)
     assert standing(scene) == ("h",)
     with host(scene, SKEWS[skew]):
         said(scene, "new")

@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Policy, Reason, Workspace
-from readmit.backends.scopedmem import ScopedMem
+from readmit.backends import ScopedMem
 from readmit.diagnosis.export import prov_document
-from readmit.diagnosis.listing import read_items
-from readmit.diagnosis.verification.audit_check import audit
+from readmit.diagnosis.item_states import read_items
 from readmit.errors import ExposureError, LeaseError, NotAllowedError, QuarantineError, RecordError, UnknownError
+from readmit.events import EventKind
+from readmit.lab import as_readmit
+from readmit.memory import Memory
 from readmit.pages.gather_slot import slot_values
-from readmit.presence.lease import Sweeper
-from readmit.records.acts.event import EventKind
 from readmit.state.load import requested
-from readmit.workspace.memory_handle import Memory
-from readmit.workspace.workspace import as_readmit
+from readmit.types import Sweeper
 from tests.cli.run import paste
 from tests.diagnosis.prov_order import violations
-from tests.scene import HOUR, START, Scene
+from tests.scene import HOUR, START, Scene, audited
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,7 +65,7 @@ OUTSIDER: dict[str, Callable[[Scene], object]] = {
 @far
 @pytest.mark.parametrize("act", OUTSIDER)
 def test_one_who_is_not_an_allowed_writer_does_not_move_the_logs_moment(act: str, year: str) -> None:
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     scene.covered()
     scene.depart()
     with host(scene, year):
@@ -76,11 +75,11 @@ def test_one_who_is_not_an_allowed_writer_does_not_move_the_logs_moment(act: str
             scene.team.observe("Good night.", by="eve")
     assert scene.team._desk.writer.now() == START
     assert scene.come_back().admitted
-    assert not audit(scene.team._desk.log, full=True).problems
+    assert not audited(scene.team, full=True).problems
 
 
 def test_a_returning_agent_that_is_no_writer_does_not_move_it_either() -> None:
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     scene.covered()
     scene.depart()
     with host(scene, "2060"):
@@ -101,7 +100,7 @@ def rolled_back(scene: Scene) -> None:
 def test_the_policy_in_force_says_who_is_an_allowed_writer() -> None:
     scene = Scene()
     with scene.team.batch():
-        scene.team.as_owner().admin.govern(Policy(writers=("bob",)))
+        scene.team.as_owner().admin.govern(Policy(evidence={"writers": ("bob",)}))
         with host(scene, "2060"):
             scene.team.observe("Good morning.", by="eve")
         with pytest.raises(ZeroDivisionError):
@@ -122,7 +121,7 @@ def test_the_blocked_return_names_the_event_its_writer_and_the_command_and_the_c
     tmp_path: Path, year: str
 ) -> None:
     db = tmp_path / "team.db"
-    with Workspace.open(db, policy=Policy(overseers=("boss",))) as team:
+    with Workspace.open(db, policy=Policy(evidence={"overseers": ("boss",)})) as team:
         source = team.observe("Both confirm.", by="bob")
         team.oblige("Know the hotel", id="o", required=["hotel"], by="bob")
         team.record("Sunrise", id="h", slot="hotel", sources=[source], by="bob")
@@ -151,11 +150,11 @@ def test_the_blocked_return_names_the_event_its_writer_and_the_command_and_the_c
         assert "Sunrise" in returned.expose().markdown()
         assert team.returned(blocked.id).replay().matches
         assert team.returned(returned.id).replay().matches
-        assert not audit(team._desk.log, full=True).problems
+        assert not audited(team, full=True).problems
 
 
 def test_without_overseers_the_owner_voids() -> None:
-    scene = Scene(overseers=())
+    scene = Scene(evidence={"overseers": ()})
     scene.covered()
     scene.depart()
     moved = jump(scene)
@@ -192,7 +191,7 @@ def test_a_second_jump_is_named_and_voided_like_the_first(year: str) -> None:
         scene.team.admin.void(moved, by="boss")
         assert scene.come_back().admitted
         scene.wait(MINUTE)
-    assert not audit(scene.team._desk.log, full=True).problems
+    assert not audited(scene.team, full=True).problems
 
 
 # Who may void, and what.
@@ -369,7 +368,7 @@ def test_sweeping_recovers_and_a_lease_from_a_void_moment_runs_from_the_void() -
 
 
 def test_a_lease_of_an_agent_that_is_no_writer_and_whose_clock_is_ahead_ends_once_a_sweeper_has_watched_it() -> None:
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     with host(scene, "2060"):
         scene.team.agent("carl", role="planner", task="trip").present(lease=MINUTE)
     elapsed = [0.0]
@@ -385,7 +384,7 @@ def test_an_overrule_from_a_void_moment_lasts_as_long_as_it_was_granted_for() ->
     scene.covered()
     moved = jump(scene)
     scene.team.revoke("h", by="bob")
-    scene.team.admin.overrule("h", grant="restore", by="boss", reason="asked them", expires=HOUR)
+    scene.team.admin.overrule("h", by="boss", reason="asked them", expires=HOUR)
     scene.team.admin.void(moved, by="boss")
     assert scene.away().admitted
     scene.wait(HOUR)
@@ -393,7 +392,7 @@ def test_an_overrule_from_a_void_moment_lasts_as_long_as_it_was_granted_for() ->
 
 
 def test_limits_recover() -> None:
-    scene = Scene(invalidations_per_writer=2, duties_per_writer=2, invalidation_window_seconds=60)
+    scene = Scene(limits={"invalidations": 2, "duties": 2, "window_seconds": 60})
     for name in "abcd":
         scene.fact(name)
     moved = jump(scene, by="carol")
@@ -406,7 +405,7 @@ def test_limits_recover() -> None:
         scene.team.revoke(name, by="bob")
         scene.duty(f"o{name}")
     assert scene.team.admin.waiting() == ()
-    assert not audit(scene.team._desk.log, full=True).problems
+    assert not audited(scene.team, full=True).problems
 
 
 def test_what_is_listed_and_shown_recovers() -> None:
@@ -415,7 +414,7 @@ def test_what_is_listed_and_shown_recovers() -> None:
     said(scene, "h")
     moved = jump(scene)
     scene.team.revoke("h", by="bob")
-    scene.team.admin.overrule("h", grant="restore", by="boss", reason="asked them", expires=HOUR)
+    scene.team.admin.overrule("h", by="boss", reason="asked them", expires=HOUR)
     said(scene, "ahead", at=datetime(2050, 1, 1, tzinfo=UTC))
     scene.team.admin.void(moved, by="boss")
     said(scene, "since")
@@ -429,7 +428,7 @@ def test_what_is_listed_and_shown_recovers() -> None:
 
 
 def test_a_departure_counts_from_no_later_than_the_log_learnt_it() -> None:
-    scene = Scene(writers=("bob",))
+    scene = Scene(evidence={"writers": ("bob",)})
     scene.covered()
     with host(scene, "2060"):
         scene.depart()
@@ -463,7 +462,7 @@ def test_on_postgresql_a_write_whose_clock_differs_from_the_servers_is_refused(
             lambda: team.observe("Good morning.", by="bob"),
             lambda: team.observe_many(["one", "two"], by="bob"),
             lambda: team.agent("A1", role="planner", task="trip").depart(),
-            lambda: team.as_owner().admin.govern(Policy(max_clock_skew=10**9)),
+            lambda: team.as_owner().admin.govern(Policy(returns={"max_clock_skew": 10**9})),
         ):
             with pytest.raises(NotAllowedError, match="set this host's clock right"):
                 act()

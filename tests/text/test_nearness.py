@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from readmit.text.nearness import content_words, name_words, near
+from readmit.lab import content_words, near
+from readmit.text.nearness import name_words
 
 
 @pytest.mark.parametrize("name", ["hotel_name", "hotel.name", "Hotel-Name", "hotel..name"])

@@ -23,7 +23,7 @@ from readmit.trust.dsse import open_envelope, pre_authentication_encoding, seal
 from readmit.trust.private_keys import LocalSigner
 from readmit.trust.trusted_keys import keyid_of
 
-from .world import KEYS, RING, SIGNER
+from .issued_view import KEYS, RING, SIGNER
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,9 +27,9 @@ from readmit.trust.merkle import consistency_proof, inclusion_proof, leaf_hash, 
 from readmit.trust.notes import cosign_note, open_note, sign
 from readmit.trust.tlog import LogCheckpoint
 
+from .issued_view import SIGNER
 from .test_notes import KEY, NAME, OTHER
 from .test_tree import LARGEST, NODE
-from .world import SIGNER
 
 if TYPE_CHECKING:
     from readmit.trust.private_keys import LocalSigner

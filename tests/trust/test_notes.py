@@ -20,7 +20,7 @@ from readmit.trust.notes import (
     verify_note,
 )
 
-from .world import RING, SIGNER
+from .issued_view import RING, SIGNER
 
 NAME = "readmit.example/trip"
 KEY = NoteKey(NAME, SIGNER.public)

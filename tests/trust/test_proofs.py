@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from hashlib import sha256
 
 import msgspec
 import pytest
@@ -12,19 +13,19 @@ from hypothesis import strategies as st
 
 from readmit.errors import SealError
 from readmit.lab import canonical
-from readmit.records.canonical import digest_of
 from readmit.trust.merkle import inclusion_proof, leaf_hash, node_hash, tree_hash
 from readmit.trust.notes import COSIGNATURE, NoteKey, cosign_note, sign
 from readmit.trust.proofs import LARGEST_PROOF, check_proof, is_proof, prove_event
 from readmit.trust.tlog import LogCheckpoint
 
-from .world import RING, SIGNER
+from .issued_view import RING, SIGNER
 
 ORIGIN = "readmit/trip"
 KEY = NoteKey(ORIGIN, SIGNER.public)
 OTHER = RING.generate()
 WITNESS = NoteKey("witness/w1", OTHER.public, COSIGNATURE)
 BODY = canonical({"text": "Sunrise is booked. é"})
+SALT = bytes(range(16))
 
 
 class World:
@@ -48,7 +49,9 @@ class World:
     @staticmethod
     def event(epoch: int) -> bytes:
         moment = "2026-03-01T12:00:00+00:00"
-        return canonical([epoch, f"item:h{epoch}", "item", "A2", moment, 0, moment, digest_of(BODY), None, []])
+        return canonical(
+            [epoch, f"item:h{epoch}", "item", "A2", moment, 0, moment, sha256(SALT + BODY).hexdigest(), None, []]
+        )
 
     def node(self, level: int, index: int) -> bytes:
         if not level:
@@ -63,6 +66,7 @@ class World:
             event=self.events[commit][index],
             leaves=[leaf_hash(one) for one in self.events[commit]],
             index=index,
+            salt=SALT,
             body=BODY,
         )
 
@@ -123,6 +127,8 @@ def test_a_key_does_not_sign_for_a_log_of_another_name() -> None:
         "no path to the event": ({"event_path": []}, "event_path"),
         "another place": ({"index": 1}, "event_path"),
         "another count": ({"count": 2}, "event_path"),
+        "another salt": ({"salt": "0" * 32}, "body"),
+        "no salt": ({"salt": ""}, "salt"),
         "another body": ({"body": '{"text":"Riverside is booked."}'}, "body"),
         "another note": ({"note": World(1, 3).note.decode()}, "commit_path"),
         "a note that is none": ({"note": "hello"}, "note"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,17 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from readmit import Identity
+from readmit.errors import SealError
+from readmit.lab import Drafted, Obligation, Scope
+from readmit.policies import Policy
 from readmit.records.decisions import Examination
-from readmit.records.error_types import SealError
-from readmit.records.evidence import Experience
-from readmit.records.identity import Identity
-from readmit.records.items import Drafted, Fact, Frontier, InterfaceConstraint, Interval, Item, Obligation, Scope
-from readmit.records.policy import Policy
+from readmit.records.items import Fact, Frontier, InterfaceConstraint, Interval
 from readmit.rules.readmission.render import bound, json_bundle, markdown
 from readmit.rules.readmission.render_retractions import NOTICE
 from readmit.text.escapes import escaped, escaped_json
+from readmit.types import Experience, Item
 
-from .world import BOOKED, HOTEL, ITEMS, MEMORY, NOW, OTHER_MEMORY, SCOPE, view_of
+from .issued_view import BOOKED, HOTEL, ITEMS, MEMORY, NOW, OTHER_MEMORY, SCOPE, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -244,13 +246,29 @@ LOOKED: dict[str, tuple[Examination | None, int, str, dict[str, object]]] = {
         Examination(verifier="nli", until=7),
         0,
         "looked for by `nli` up to epoch 7",
-        {"examined": True, "verifier": "nli", "until": 7, "unexamined": 0, "open_pairs": 0, "unheeded": 0},
+        {
+            "examined": True,
+            "verifier": "nli",
+            "until": 7,
+            "unexamined": 0,
+            "nothing_stated": 0,
+            "open_pairs": 0,
+            "unheeded": 0,
+        },
     ),
     "not the newest, with an open pair": (
         Examination(verifier="nli", until=4, unexamined=3),
         1,
         "looked for by `nli` up to epoch 4, not in 3 newer observations; suspected and not settled: 1",
-        {"examined": True, "verifier": "nli", "until": 4, "unexamined": 3, "open_pairs": 1, "unheeded": 0},
+        {
+            "examined": True,
+            "verifier": "nli",
+            "until": 4,
+            "unexamined": 3,
+            "nothing_stated": 0,
+            "open_pairs": 1,
+            "unheeded": 0,
+        },
     ),
 }
 
@@ -436,12 +454,12 @@ def crowded(letter: str, policy: Policy) -> tuple[tuple[Item, ...], tuple[Experi
     name = (letter * 256)[:256]
     mark = letter if re.fullmatch("[!-~]", letter) else "`"
     ids = tuple((f"{number:02}" + mark * 126)[:128] for number in range(40))
-    text = (letter * 4_000)[: policy.max_chars // policy.max_items]
+    text = (letter * 4_000)[: policy.budgets.chars // policy.budgets.items]
     scope = Scope(workspace=name)
     common = {"text": text, "by": name, "scope": scope, "slot": ids[0], "valid": Interval(end=NOW + timedelta(hours=1))}
     common["drafted"] = Drafted(model=name, quote=(letter * 2_000)[:2_000])
     items: list[Item] = []
-    for number in range(policy.max_items):
+    for number in range(policy.budgets.items):
         own = (f"i{number:02}" + mark * 128)[:128]
         match number % 3:
             case 0:
@@ -450,16 +468,18 @@ def crowded(letter: str, policy: Policy) -> tuple[tuple[Item, ...], tuple[Experi
                 items.append(Frontier(id=own, obligation=ids[0], **common))  # type: ignore[arg-type]
             case _:
                 items.append(Fact(id=own, supports=ids, **common))  # type: ignore[arg-type]
-    private = (letter * 4_000)[: policy.max_experience_chars // policy.max_experiences]
+    private = (letter * 4_000)[: policy.budgets.experience_chars // policy.budgets.experiences]
     experiences = tuple(
         Experience(id=(f"e{number}" + mark * 128)[:128], owner="A1", text=private, bound_to=items[0].id)
-        for number in range(policy.max_experiences)
+        for number in range(policy.budgets.experiences)
     )
     return tuple(items), experiences
 
 
 @pytest.mark.parametrize("letter", NASTY, ids=ascii)
-@pytest.mark.parametrize("policy", [Policy(), Policy(max_items=1, max_experiences=1), Policy(max_items=64)])
+@pytest.mark.parametrize(
+    "policy", [Policy(), Policy(budgets={"items": 1, "experiences": 1}), Policy(budgets={"items": 64})]
+)
 def test_the_length_is_bounded(letter: str, policy: Policy) -> None:
     items, experiences = crowded(letter, policy)
     name = (letter * 256)[:256]
@@ -473,7 +493,7 @@ def test_the_length_is_bounded(letter: str, policy: Policy) -> None:
         examination=Examination(verifier=name, until=2**53 - 1, unexamined=2**53 - 1),
         open_pairs=2**53 - 1,
     )
-    for render in (markdown, json_bundle):
+    for render in (markdown, json_bundle, partial(markdown, form="brief", asked=items[0].text)):
         assert len(render(view, items, experiences)) <= bound(policy)
 
 
@@ -494,7 +514,7 @@ def test_a_draft_says_who_drafted_it_and_from_which_words() -> None:
 
 def test_the_bound_is_linear_in_the_budgets() -> None:
     base = Policy()
-    more = Policy(max_chars=base.max_chars + 100, max_experience_chars=base.max_experience_chars + 10)
+    more = Policy(budgets={"chars": base.budgets.chars + 100, "experience_chars": base.budgets.experience_chars + 10})
     assert bound(more) - bound(base) == 12 * 110
 
 

@@ -25,7 +25,7 @@ from readmit.trust.statement import (
     seal_view,
 )
 
-from .world import CHECKPOINT, IDENTITY, ITEMS, KEYS, MINUTE, NOW, SIGNER, view_of
+from .issued_view import CHECKPOINT, IDENTITY, ITEMS, KEYS, MINUTE, NOW, SIGNER, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ from readmit.errors import SealError
 from readmit.trust.notes import open_note, sign
 from readmit.trust.tlog import LogCheckpoint
 
+from .issued_view import SIGNER
 from .test_notes import KEY, NAME
-from .world import SIGNER
 
 EXAMPLE = "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"
 ROOT = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="

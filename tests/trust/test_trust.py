@@ -25,7 +25,7 @@ from readmit.trust.trusted_keys import (
     trusted,
 )
 
-from .world import MINUTE, NOW, RING, SIGNER, logged, view_of
+from .issued_view import MINUTE, NOW, RING, SIGNER, logged, view_of
 
 OLD, NEW = SIGNER.public, RING.generate().public
 OLD_ID, NEW_ID = keyid_of(OLD), keyid_of(NEW)

@@ -8,14 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from readmit.records.canonical import canonical, digest
-from readmit.records.decisions import CoverageReport, Examination, Selection
-from readmit.records.error_types import RecordError, SealError
-from readmit.records.policy import Policy
+from readmit.errors import RecordError, SealError
+from readmit.lab import canonical, digest
+from readmit.policies import Policy
+from readmit.records.decisions import Examination, Selection
 from readmit.rules.readmission.view import contents, issue
 from readmit.trust.statement import encode_view
+from readmit.types import CoverageReport
 
-from .world import (
+from .issued_view import (
     BOOKED,
     CHECKPOINT,
     ITEMS,
@@ -46,8 +47,8 @@ def test_the_same_moment_in_another_zone_gives_the_same_bytes() -> None:
 
 
 def test_a_view_names_its_policy_and_checkpoint() -> None:
-    view = view_of(policy=Policy(view_seconds=60))
-    assert view.policy == digest(Policy(view_seconds=60)) != digest(POLICY)
+    view = view_of(policy=Policy(returns={"view_seconds": 60}))
+    assert view.policy == digest(Policy(returns={"view_seconds": 60})) != digest(POLICY)
     assert view.checkpoint == CHECKPOINT
     assert view.expires - view.issued == timedelta(seconds=60)
 
@@ -65,7 +66,7 @@ def test_a_view_says_what_was_looked_for_and_what_is_withheld() -> None:
 def test_a_view_lives_by_the_clock_whatever_the_log_has_learnt() -> None:
     ahead = msgspec.structs.replace(request(), learnt=NOW + timedelta(minutes=30))
     view = issue(ahead, selection(ITEMS), held(ITEMS), [], **DIGESTS)
-    assert (view.issued, view.expires) == (NOW, NOW + timedelta(seconds=POLICY.view_seconds))
+    assert (view.issued, view.expires) == (NOW, NOW + timedelta(seconds=POLICY.returns.view_seconds))
 
 
 def test_the_order_is_the_selections() -> None:

@@ -9,10 +9,11 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from readmit.events import EventKind
+from readmit.policies import Policy
 from readmit.records.acts.draft import Draft, draft
-from readmit.records.acts.event import Event, EventKind, Revoke
+from readmit.records.acts.event import Event, Revoke
 from readmit.records.acts.writer_keys import WriterKey
-from readmit.records.policy import Policy
 from readmit.trust.ed25519 import encode64
 from readmit.trust.private_keys import LocalSigner
 from readmit.trust.writer_signatures import Authority, SigningDomain, is_finding
@@ -86,7 +87,7 @@ def test_signatures_are_required_from_the_policy_on_until_another_one() -> None:
         HERE,
         [
             change(1, enrol("owner", owner)),
-            change(5, Policy(writers_signed="required"), owner),
+            change(5, Policy(evidence={"writers_signed": "required"}), owner),
             change(8, Policy(), owner),
         ],
     )

@@ -82,7 +82,7 @@ def test_another_role_sees_with_its_own_eyes() -> None:
     scene.depart("planner")
     scene.come_back("guest")
     assert scene.reasons("both") == scene.reasons("guests") == (Reason.NOT_NEEDED,)
-    assert scene.reasons("planners") == (Reason.ROLE_OUT_OF_SCOPE,)
+    assert scene.reasons("planners") == (Reason.OUT_OF_SCOPE,)
 
 
 def test_duties_are_those_of_the_returning_role() -> None:

@@ -54,7 +54,7 @@ TWINS = {Workspace: AsyncWorkspace, Agent: AsyncAgent, Return: AsyncReturn}
 @pytest.mark.parametrize("twin", TWINS, ids=lambda kind: kind.__name__)
 def test_every_verb_is_there_with_the_same_arguments(twin: type) -> None:
     async def story() -> None:
-        async with AsyncWorkspace.open(policy=Policy(nothing_owed="empty")) as team:
+        async with AsyncWorkspace.open(policy=Policy(returns={"fill": "never"})) as team:
             agent = team.agent("A1", role="planner", task="trip")
             await agent.depart()
             handles: dict[type, Any] = {Workspace: team, Agent: agent, Return: await agent.come_back()}
@@ -281,7 +281,7 @@ def test_a_cancelled_verb_is_done_or_not_and_may_be_done_again(place: Path | str
 
 def test_a_return_that_was_cancelled_is_asked_for_again(place: Path | str) -> None:
     async def story() -> None:
-        async with AsyncWorkspace.open(place, policy=Policy(nothing_owed="fill")) as team:
+        async with AsyncWorkspace.open(place, policy=Policy(returns={"fill": "nothing_owed"})) as team:
             seen = await team.observe("It rains.", by="A2")
             await team.record("It rains", id="rain", sources=[seen], by="A2")
             agent = team.agent("A1", role="planner", task="trip")

@@ -6,9 +6,9 @@ from importlib.metadata import version
 
 import readmit
 from readmit import Policy, Workspace
-from readmit.backends.scopedmem import ScopedMem
+from readmit.backends import ScopedMem
 from readmit.inference import Inference
-from readmit.workspace.memory_handle import Memory
+from readmit.memory import Memory
 from tests.scene import Scene
 
 
@@ -52,7 +52,9 @@ def test_helpers_say_what_they_work_on() -> None:
 
 
 def test_a_record_shows_what_is_not_its_default() -> None:
-    assert repr(Policy(max_items=8, writers=("bob",))) == "Policy(max_items=8, writers=('bob',))"
+    assert repr(Policy(budgets={"items": 8}, evidence={"writers": ("bob",)})) == (
+        "Policy(budgets=Budgets(items=8), evidence=EvidenceRules(writers=('bob',)))"
+    )
 
 
 def test_the_version_is_that_of_the_package() -> None:

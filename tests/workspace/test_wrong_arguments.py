@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Answer, Pair, Policy, Verdict, Workspace
-from readmit.backends.scopedmem import ScopedMem
-from readmit.inference import Inference
-from readmit.models.stages.extract import Turn
-from readmit.records.error_types import ExposureError, ModelError, ReadmitError, RecordError, StoreError
-from readmit.records.items import Drafted
-from readmit.workspace.memory_handle import Memory
-from readmit.writing.item_content import ItemFields, UseFields
-from readmit.writing.new_event import ObservationFields
+from readmit.backends import ScopedMem
+from readmit.errors import ExposureError, ModelError, ReadmitError, RecordError, StoreError
+from readmit.inference import Inference, Turn
+from readmit.lab import Drafted
+from readmit.memory import Memory
+from readmit.types import ItemFields, ObservationFields, UseFields
 from tests.inference.world import Ruled
 from tests.scene import Scene
 
@@ -99,7 +97,7 @@ CALLS = [
     team("confirm", item="x1", by="bob", id="n", at=MOMENT),
     Call(lambda made: made.team.as_owner().admin, "govern", lambda _: {"policy": Policy(), "by": "owner", "id": "n",
                                                                  "at": MOMENT}),
-    admin("overrule", target="gone", grant="restore", by="boss", reason="r", expires=timedelta(1), id="n", at=MOMENT),
+    admin("overrule", target="gone", by="boss", reason="r", expires=timedelta(1), id="n", at=MOMENT),
     team("agent", principal="p", role="r", task="t"),
     Call(lambda made: made.team, "returned", lambda made: {"return_id": made.decision.id}),
     Call(lambda made: made.returned, "delivery", lambda made: {"return_id": made.decision.id, "secret": "s"}),
@@ -228,14 +226,21 @@ def test_sources_in_a_text_are_refused_in_words() -> None:
 
 
 POLICIES: dict[str, dict[str, Any]] = {
-    "gamma must be between 0 and 1": {"gamma": 2},
-    "gamma: 0.8 is not exact; write '0.8'": {"gamma": 0.8},
-    "gama: Policy has no such field; did you mean gamma?": {"gama": "1"},
-    "Policy.max_items: Expected `int`, got `str`": {"max_items": "8"},
-    "Policy.on_incomplete: Invalid enum value 'x'; use one of block, reset, partial": {"on_incomplete": "x"},
-    "Policy.kinds[0]: Invalid enum value 'fct'; use one of fact, frontier": {"kinds": ["fct"]},
-    "Policy.writers: Expected `array`, got `str`": {"writers": "bob"},
-    "suspect_at must not exceed invalid_at": {"suspect_at": "0.9"},
+    "Policy.paper: gamma must be between 0 and 1": {"paper": {"gamma": 2}},
+    "paper.gamma: 0.8 is not exact; write '0.8'": {"paper": {"gamma": 0.8}},
+    "Policy.paper.gama: Policy.paper has no such field; did you mean gamma?": {"paper": {"gama": "1"}},
+    "Policy.budgets.items: Expected `int`, got `str`": {"budgets": {"items": "8"}},
+    "Policy.returns.on_incomplete: Invalid enum value 'x'; use one of block, reset, partial": {
+        "returns": {"on_incomplete": "x"}
+    },
+    "Policy.paper.kinds[0]: Invalid enum value 'fct'; use one of fact, frontier": {"paper": {"kinds": ["fct"]}},
+    "Policy.evidence.on_concurrent: Invalid enum value 'x'; use one of ask, newest": {
+        "evidence": {"on_concurrent": "x"}
+    },
+    "on_concurrent: name the writers by rank, or write 'ask' or 'newest'": {"evidence": {"on_concurrent": ()}},
+    "Policy.evidence.writers: Expected `array`, got `str`": {"evidence": {"writers": "bob"}},
+    "suspect_at must not exceed invalid_at": {"evidence": {"suspect_at": "0.9"}},
+    "items: a setting of budgets; write budgets={'items': …}": {"items": 8},
 }
 
 
@@ -244,10 +249,12 @@ def test_a_wrong_policy_fails_where_it_is_made(said: str) -> None:
     with pytest.raises(RecordError) as refused:
         Policy(**POLICIES[said])
     assert said in str(refused.value)
+    with pytest.raises(RecordError):
+        Policy().changed(**POLICIES[said])
 
 
 def test_a_share_may_be_a_text() -> None:
-    assert Policy(gamma="0.8", writers=["bob"]).gamma == Decimal("0.8")  # type: ignore[arg-type]
+    assert Policy(paper={"gamma": "0.8"}, evidence={"writers": ["bob"]}).paper.gamma == Decimal("0.8")
 
 
 def test_a_policy_without_names_is_refused() -> None:
@@ -275,7 +282,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 OPENED: dict[str, dict[str, Any]] = {
     "path": {"path": 7},
     "name": {"name": 7},
-    "policy": {"policy": {"gamma": "1"}},
+    "policy": {"policy": {"paper": {}}},
     "clock": {"clock": "now"},
     "keys": {"keys": 7},
 }

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import Pair
-from readmit.records.error_types import ConflictError
-from readmit.records.verdicts import Answer, Verdict
+from readmit import Answer, Pair, Verdict
+from readmit.errors import ConflictError
 from tests.scene import Scene
 
 if TYPE_CHECKING:
@@ -43,7 +42,13 @@ VERBS: dict[str, Callable[[Workspace], Any]] = {
     "observe many": lambda team: team.observe_many([{"text": "seen", "id": "w"}, {"text": "2", "id": "v"}], by="bob"),
     "record": lambda team: team.record("so", by="bob", id="w", slot="s"),
     "record what inherits": lambda team: team.record(
-        "so", by="bob", id="w", slot="s", inherits=True, sources=[team._desk.log.item("a").receipts[0].evidence]
+        "so",
+        by="bob",
+        id="w",
+        slot="s",
+        supersedes="a",
+        inherits=True,
+        sources=[team._desk.log.item("a").receipts[0].evidence],
     ),
     "record what supersedes": lambda team: team.record("so", by="bob", id="w", supersedes="a"),
     "oblige": lambda team: team.oblige("do", by="bob", id="w", required=["d"]),
@@ -58,9 +63,7 @@ VERBS: dict[str, Callable[[Workspace], Any]] = {
     ),
     "judge": lambda team: team.judge(judgment(team), by="bob", id="w"),
     "link": lambda team: team.link("b", "d", by="bob", id="w"),
-    "overrule for a while": lambda team: team.admin.overrule(
-        "out", grant="restore", by="boss", reason="checked", expires=HOUR, id="w"
-    ),
+    "overrule for a while": lambda team: team.admin.overrule("out", by="boss", reason="checked", expires=HOUR, id="w"),
     "govern": lambda team: team.as_owner().admin.govern(team.admin.policy, id="w"),
 }
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Workspace
-from readmit.diagnosis.verification.audit_check import audit
-from readmit.records.acts.event import EventKind
-from readmit.records.error_types import RateError
-from readmit.records.policy import Policy
-from tests.scene import HOUR, START, Scene
+from readmit.errors import RateError
+from readmit.events import EventKind
+from readmit.policies import Policy
+from tests.scene import HOUR, START, Scene, audited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +24,7 @@ YEARS = timedelta(days=3_650)
 
 def team_of(*, items: int = 0, **policy: Any) -> Scene:
     """Bob has recorded some items, each in a slot of its own below ``plan``."""
-    scene = Scene(**{"invalidations_per_writer": LIMIT, **policy})
+    scene = Scene(**{"limits": {"invalidations": LIMIT}, **policy})
     with scene.team.batch():
         for number in range(items):
             scene.fact(f"m{number}", slot=f"plan.s{number}", task="trip")
@@ -148,11 +147,11 @@ def test_the_first_statement_a_repetition_and_one_without_evidence_end_nothing()
 
 def test_statements_for_other_principals_purposes_or_tasks_end_nothing() -> None:
     scene = team_of()
-    for name, use in {"a": {"principals": ["ann"]}, "b": {"purposes": ["book"]}, "c": {"tasks": ["trip"]}}.items():
+    for name, use in {"a": {"principals": ["ann"]}, "b": {"purposes": ["book"]}, "c": {"applies_to": ["trip"]}}.items():
         scene.fact(f"@bob/{name}", slot=name, **use)
     scene.fact("@eve/ea", slot="a", principals=["cy", "eve"], by="eve")
     scene.fact("eb", slot="b", purposes=["cancel"], by="eve")
-    scene.fact("ec", slot="c", tasks=["fair"], by="eve")
+    scene.fact("ec", slot="c", applies_to=["fair"], by="eve")
     assert ended(scene) == 0
     scene.fact("all", slot="a", by="eve")
     assert ended(scene) == 1, "it is for ann as well"
@@ -182,14 +181,14 @@ def test_each_writer_has_its_own_limit_and_an_overseer_can_raise_it() -> None:
     scene.team.revoke("m19", by="cy")
     with pytest.raises(RateError, match=r"let an overseer \(boss\) raise the limit"):
         scene.team.revoke("m18", by="eve")
-    scene.team.admin.govern(Policy(overseers=("boss",), invalidations_per_writer=20), by="boss")
+    scene.team.admin.govern(Policy(evidence={"overseers": ("boss",)}, limits={"invalidations": 20}), by="boss")
     scene.team.revoke("m18", by="eve")
 
 
 def test_without_overseers_the_owner_can_raise_the_limit() -> None:
-    scene = team_of(items=1, overseers=())
+    scene = team_of(items=1, evidence={"overseers": ()})
     scene.team.dispute(["m0"], by="eve")
-    scene.team.as_owner().admin.govern(Policy(invalidations_per_writer=0))
+    scene.team.as_owner().admin.govern(Policy(limits={"invalidations": 0}))
     with pytest.raises(RateError, match=r"let 'owner' raise the limit"):
         scene.team.revoke("m0", by="cy")
 
@@ -243,7 +242,7 @@ def test_a_bulk_of_observations_is_not_limited_and_ends_nothing() -> None:
 
 
 def test_two_handles_of_one_writer_share_its_limit(place: Path | str) -> None:
-    with Workspace.open(place, policy=Policy(invalidations_per_writer=LIMIT)) as team:
+    with Workspace.open(place, policy=Policy(limits={"invalidations": LIMIT})) as team:
         source = team.observe("The hotel confirms.", by="bob")
         for number in range(20):
             team.record(f"text {number}", id=f"m{number}", by="bob", slot=f"s{number}", sources=[source])
@@ -264,11 +263,11 @@ def test_two_handles_of_one_writer_share_its_limit(place: Path | str) -> None:
         thread.join()
     assert len(done) == LIMIT
     with Workspace.open(place) as team:
-        assert audit(team._desk.log).intact
+        assert audited(team).intact
 
 
 def test_a_limit_of_zero_leaves_ordinary_work_alone() -> None:
-    scene = Scene(invalidations_per_writer=0)
+    scene = Scene(limits={"invalidations": 0})
     scene.covered(slot="hotel")
     scene.fact("h2", slot="hotel")
     assert [event.kind for event in scene.team._desk.log.tail()][-1] is EventKind.RECORD

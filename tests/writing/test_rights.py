@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from readmit import Policy, Reason, Workspace
-from readmit.records.error_types import ConflictError, NotAllowedError, QuarantineError, RecordError
+from readmit.errors import ConflictError, NotAllowedError, QuarantineError, RecordError
 
 
 @pytest.fixture
 def team() -> Workspace:
-    team = Workspace.open(policy=Policy(overseers=("lead",)))
+    team = Workspace.open(policy=Policy(evidence={"overseers": ("lead",)}))
     seen = team.observe("It was seen.", by="A2")
     team.oblige("Do it", id="o", required=["d"], sources=[seen], by="A2")
     team.record("It is so", id="m", supports=["d"], sources=[seen], by="A2")
@@ -20,12 +20,12 @@ def team() -> Workspace:
 
 
 def test_only_the_owner_and_overseers_govern(team: Workspace) -> None:
-    stricter = Policy(overseers=("lead",), max_items=4)
+    stricter = Policy(evidence={"overseers": ("lead",)}, budgets={"items": 4})
     with pytest.raises(NotAllowedError, match="overseers"):
         team.admin.govern(stricter, by="A2")
-    assert team.admin.policy.max_items == 16
+    assert team.admin.policy.budgets.items == 16
     team.admin.govern(stricter, by="lead")
-    assert team.admin.policy.max_items == 4
+    assert team.admin.policy.budgets.items == 4
 
 
 def test_only_the_owner_and_overseers_change_keys(team: Workspace) -> None:
@@ -60,7 +60,7 @@ def test_a_frontier_of_narrower_scope_still_replaces_the_old_one_for_everybody(t
     decision = planner.come_back()
     states = {one.item: one.reasons for one in decision.dispositions}
     assert states["f0"] == (Reason.FRONTIER_MOVED,)
-    assert states["f1"] == (Reason.ROLE_OUT_OF_SCOPE,)
+    assert states["f1"] == (Reason.OUT_OF_SCOPE,)
 
 
 def test_the_same_event_by_somebody_else_is_a_conflict(team: Workspace) -> None:
@@ -69,7 +69,7 @@ def test_the_same_event_by_somebody_else_is_a_conflict(team: Workspace) -> None:
         team.revoke("m", by="A3", id="r1")
 
 
-@pytest.mark.parametrize("field", ["roles", "principals", "supports", "depends_on", "purposes", "tasks"])
+@pytest.mark.parametrize("field", ["roles", "principals", "supports", "depends_on", "purposes", "applies_to"])
 def test_a_text_where_a_list_belongs_is_refused(team: Workspace, field: str) -> None:
     wrong: dict[str, Any] = {field: "planner"}
     with pytest.raises(RecordError, match=f"{field}: give a list"):

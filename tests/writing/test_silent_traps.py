@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Policy, Workspace
-from readmit.records.error_types import ConflictError, RecordError
-from readmit.records.policy import LookRules
+from readmit.errors import ConflictError, RecordError
+from readmit.policies import LookRules, PaperRules
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-RULES = Policy(gamma=Decimal("0.5"), overseers=("lead",))
+RULES = Policy(paper={"gamma": Decimal("0.5")}, evidence={"overseers": ("lead",)})
 
 
 def test_a_policy_given_at_open_is_for_a_new_store(tmp_path: Path) -> None:
@@ -30,12 +30,12 @@ def test_a_policy_given_at_open_is_for_a_new_store(tmp_path: Path) -> None:
 def test_on_an_existing_store_a_policy_must_equal_what_is_in_force(governed: bool, tmp_path: Path) -> None:
     with Workspace.open(tmp_path / "team.db", policy=RULES if governed else None) as team:
         before, epoch = team.admin.policy, team.epoch
-    mine = Policy(gamma=Decimal("0.7"), looks=LookRules(lifetime=0))
+    mine = Policy(paper={"gamma": Decimal("0.7")}, looks=LookRules(lifetime=0))
     with pytest.raises(ConflictError) as refused:
         Workspace.open(tmp_path / "team.db", policy=mine)
-    assert f"gamma is {before.gamma}, not 0.7" in str(refused.value)
+    assert f"paper.gamma is {before.paper.gamma}, not 0.7" in str(refused.value)
     assert "looks.lifetime is 60, not 0" in str(refused.value)
-    assert ("overseers is ('lead',), not ()" in str(refused.value)) is governed
+    assert ("evidence.overseers is ('lead',), not ()" in str(refused.value)) is governed
     assert "govern(policy)" in str(refused.value)
     assert "readmit admin govern" in str(refused.value)
     with Workspace.open(tmp_path / "team.db") as team:
@@ -48,8 +48,8 @@ def test_on_an_existing_store_a_policy_must_equal_what_is_in_force(governed: boo
 
 def test_each_workspace_of_a_store_starts_under_its_own_policy(tmp_path: Path) -> None:
     Workspace.open(tmp_path / "team.db", name="a", policy=RULES).close()
-    with Workspace.open(tmp_path / "team.db", name="b", policy=Policy(gamma=Decimal("0.7"))) as other:
-        assert other.admin.policy.gamma == Policy(gamma=Decimal("0.7")).gamma
+    with Workspace.open(tmp_path / "team.db", name="b", policy=Policy(paper={"gamma": Decimal("0.7")})) as other:
+        assert other.admin.policy.paper.gamma == Decimal("0.7")
 
 
 def test_several_that_start_one_store_under_one_policy_all_get_it(tmp_path: Path) -> None:
@@ -62,16 +62,22 @@ def test_several_that_start_one_store_under_one_policy_all_get_it(tmp_path: Path
 
 
 UNKNOWN: dict[str, tuple[type, dict[str, Any], str]] = {
-    "a float": (Policy, {"gama": 0.5}, "gama: Policy has no such field; did you mean gamma?"),
-    "a text": (Policy, {"gama": "0.5"}, "gama: Policy has no such field; did you mean gamma?"),
-    "beside a known one": (Policy, {"gama": 0.5, "rho": "1"}, "gama: Policy has no such field; did you mean gamma?"),
+    "a float": (PaperRules, {"gama": 0.5}, "gama: PaperRules has no such field; did you mean gamma?"),
+    "a text": (PaperRules, {"gama": "0.5"}, "gama: PaperRules has no such field; did you mean gamma?"),
+    "beside a known one": (
+        PaperRules,
+        {"gama": 0.5, "rho": "1"},
+        "gama: PaperRules has no such field; did you mean gamma?",
+    ),
+    "a group": (Policy, {"budget": {}}, "budget: Policy has no such field; did you mean budgets?"),
+    "without its group": (Policy, {"gamma": "0.5"}, "gamma: a setting of paper; write paper={'gamma': …}"),
     "within another": (
         Policy,
         {"looks": {"lifetme": 3}},
         "Policy.looks.lifetme: Policy.looks has no such field; did you mean lifetime?",
     ),
     "in its own": (LookRules, {"lifetme": 0.5}, "lifetme: LookRules has no such field; did you mean lifetime?"),
-    "a known one": (Policy, {"gamma": 0.5}, "gamma: 0.5 is not exact; write '0.5'"),
+    "a known one": (PaperRules, {"gamma": 0.5}, "gamma: 0.5 is not exact; write '0.5'"),
 }
 
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.diagnosis.verification.audit_check import audit
-from readmit.records.acts.event import EventKind
+from readmit.errors import ConflictError, NotAllowedError, RateError, UnknownError
+from readmit.events import EventKind
+from readmit.policies import Policy
 from readmit.records.acts.held_back import Wait
-from readmit.records.error_types import ConflictError, NotAllowedError, RateError, UnknownError
-from readmit.records.policy import Policy
 from readmit.writing.limit_queue import MOST
-from tests.scene import Scene
+from tests.scene import Scene, audited
 from tests.writing.test_limits import ended, replace, team_of
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def test_what_hits_a_limit_takes_effect_once_an_overseer_approves_it() -> None:
     assert (approval.kind, approval.by) == (EventKind.APPROVE, "boss")
     assert (dispute.name, dispute.by) == ("quarrel", "eve")
     assert not scene.away().admitted
-    assert audit(scene.team._desk.log).intact
+    assert audited(scene.team).intact
 
 
 def test_what_is_declined_never_takes_effect() -> None:
@@ -55,7 +54,7 @@ def test_what_is_declined_never_takes_effect() -> None:
 
 
 def test_a_record_and_what_it_supersedes_wait_together() -> None:
-    scene = team_of(items=10, invalidations_per_writer=0)
+    scene = team_of(items=10, limits={"invalidations": 0})
     waiting = limited(
         lambda: scene.fact("new", slot="plan.s0", task="trip", by="eve", supersedes="m1", text="another plan")
     )
@@ -66,14 +65,14 @@ def test_a_record_and_what_it_supersedes_wait_together() -> None:
 
 
 def test_a_duty_beyond_the_limit_waits() -> None:
-    scene = Scene(duties_per_writer=0)
+    scene = Scene(limits={"duties": 0})
     waiting = limited(lambda: scene.team.oblige("Write the plan", id="o", required=["d"], by="eve"))
     scene.team.admin.approve(waiting, by="boss")
     assert scene.team._desk.log.item("o").by == "eve"
 
 
 def test_the_same_attempt_again_does_not_wait_twice() -> None:
-    scene = team_of(items=1, invalidations_per_writer=0)
+    scene = team_of(items=1, limits={"invalidations": 0})
     first = limited(lambda: scene.team.revoke("m0", by="eve"))
     before = scene.team.epoch
     assert limited(lambda: scene.team.revoke("m0", by="eve")) == first
@@ -84,7 +83,7 @@ def test_the_same_attempt_again_does_not_wait_twice() -> None:
 
 
 def test_so_many_acts_of_one_writer_wait_and_no_more() -> None:
-    scene = team_of(items=30, invalidations_per_writer=0)
+    scene = team_of(items=30, limits={"invalidations": 0})
     for number in range(MOST):
         limited(lambda number=number: scene.team.revoke(f"m{number}", by="eve"))  # type: ignore[misc]
     before = scene.team.epoch
@@ -95,7 +94,7 @@ def test_so_many_acts_of_one_writer_wait_and_no_more() -> None:
 
 
 def test_only_overseers_and_the_owner_answer() -> None:
-    scene = team_of(items=1, invalidations_per_writer=0)
+    scene = team_of(items=1, limits={"invalidations": 0})
     waiting = limited(lambda: scene.team.revoke("m0", by="eve"))
     for answer in (scene.team.admin.approve, scene.team.admin.decline):
         with pytest.raises(NotAllowedError, match="add it to the policy's overseers"):
@@ -107,7 +106,7 @@ def test_only_overseers_and_the_owner_answer() -> None:
 
 
 def test_what_is_not_allowed_otherwise_does_not_wait() -> None:
-    scene = team_of(items=1, invalidations_per_writer=0, writers=("bob",))
+    scene = team_of(items=1, limits={"invalidations": 0}, evidence={"writers": ("bob",)})
     before = scene.team.epoch
     with pytest.raises(NotAllowedError, match="writers") as refused:
         scene.team.revoke("m0", by="eve")
@@ -118,7 +117,7 @@ def test_what_is_not_allowed_otherwise_does_not_wait() -> None:
 
 
 def test_what_no_longer_fits_is_refused_when_it_is_approved_and_nothing_is_written() -> None:
-    scene = team_of(items=2, invalidations_per_writer=1)
+    scene = team_of(items=2, limits={"invalidations": 1})
     scene.team.revoke("m0", by="eve")
     waiting = limited(lambda: scene.fact("new", slot="plan.s1", task="trip", by="eve", text="another plan"))
     scene.fact("new", text="somebody was faster")
@@ -129,7 +128,7 @@ def test_what_no_longer_fits_is_refused_when_it_is_approved_and_nothing_is_writt
 
 
 def test_in_a_batch_nothing_waits() -> None:
-    scene = team_of(items=1, invalidations_per_writer=0)
+    scene = team_of(items=1, limits={"invalidations": 0})
     before = scene.team.epoch
     with scene.team.batch(), pytest.raises(RateError, match=r"raise the limit$"):
         replace(scene, 0)
@@ -148,15 +147,15 @@ def test_what_was_approved_counts_for_its_writer() -> None:
 def test_an_approved_resolution_concerns_the_items_of_its_dispute() -> None:
     scene = team_of(items=7)
     quarrel = scene.team.dispute([f"m{n}" for n in range(5)], by="bob")
-    scene.team.admin.govern(Policy(overseers=("boss",), invalidations_per_writer=0), by="boss")
+    scene.team.admin.govern(Policy(evidence={"overseers": ("boss",)}, limits={"invalidations": 0}), by="boss")
     waiting = limited(lambda: scene.team.resolve(quarrel, keep=["m0"], by="cy"))
     scene.team.admin.approve(waiting, by="boss")
     assert [event.kind for event in scene.team._desk.log.about(["m4"], until=scene.team.epoch)][-1] is EventKind.RESOLVE
-    assert audit(scene.team._desk.log).intact
+    assert audited(scene.team).intact
 
 
 def test_the_doctor_reports_what_waits_and_how_to_answer() -> None:
-    scene = team_of(items=1, invalidations_per_writer=0)
+    scene = team_of(items=1, limits={"invalidations": 0})
     scene.covered()
     scene.depart()
     assert scene.team.doctor().healthy
@@ -174,14 +173,14 @@ def test_the_doctor_reports_what_waits_and_how_to_answer() -> None:
 
 
 def test_an_act_that_fails_for_another_reason_does_not_wait() -> None:
-    scene = team_of(items=1, invalidations_per_writer=0)
+    scene = team_of(items=1, limits={"invalidations": 0})
     with pytest.raises(UnknownError):
         replace(scene, 0, supersedes="unknown")
     assert scene.team.admin.waiting() == ()
 
 
 def test_what_another_thread_writes_is_no_part_of_an_act(tmp_path: Path) -> None:
-    scene = Scene(tmp_path / "team.db", invalidations_per_writer=0)
+    scene = Scene(tmp_path / "team.db", limits={"invalidations": 0})
     scene.fact("m0")
     refused: list[Exception] = []
 

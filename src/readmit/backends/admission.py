@@ -6,7 +6,7 @@ if its sources are unknown, its text is not the one that was bound, the policy d
 another principal's private bank. Its search rank does not matter.
 
 The set of items is the view's, not all eligible ones: memory must not bring back items that the view leaves out as
-not needed. To get a whole store back, ask for a view that holds it: ``Policy(fill=True)`` with matching budgets.
+not needed. To get a whole store back, ask for a view that holds it: ``fill="always"`` with matching budgets.
 """
 
 from __future__ import annotations
@@ -93,33 +93,36 @@ def text_digest(text: str) -> str:
 def standing(record: str, text: str, entry: Entry | None, ground: Ground) -> Standing:
     """A record's disposition, with every reason that holds."""
     if entry is None:
-        return Standing(record=record, state=State.UNPROVEN, reasons=(Reason.SOURCE_UNKNOWN,))
+        return Standing(record=record, state=State.UNPROVEN, reasons=(Reason.RECORD_UNBOUND,))
     reasons: list[Reason] = []
     if entry.owner not in (TEAM, ground.reader):
-        reasons.append(Reason.OTHER_OWNER)
+        reasons.append(Reason.PRINCIPAL_OUT_OF_SCOPE)
     if ground.writers and not entry.writers <= ground.writers:
         reasons.append(Reason.WRITER_NOT_ALLOWED)
     if not unaltered(entry, text):
-        reasons.append(Reason.RECORD_ALTERED)
+        reasons.append(Reason.RECORD_UNBOUND)
     items = items_of(entry.bindings, ground.carriers)
     missing = sorted((items or frozenset()) - ground.admitted)
     conservative = any(one.precision == "conservative" for one in entry.bindings)
     if items is None:
-        reasons.append(Reason.SOURCE_UNKNOWN)
+        reasons.append(Reason.RECORD_UNBOUND)
     elif missing:
         # The sources' own reasons are more specific than "not admitted", so they set the state.
         why = [reason for name in missing for reason in ground.reasons.get(name, ())]
-        state = state_of((*reasons, *why)) if why else state_of((*reasons, Reason.SOURCE_NOT_ADMITTED))
-        every = tuple(dict.fromkeys((*reasons, Reason.SOURCE_NOT_ADMITTED, *why)))
+        state = state_of((*reasons, *why)) if why else state_of((*reasons, Reason.SOURCE_NOT_IN_VIEW))
+        every = tuple(dict.fromkeys((*reasons, Reason.SOURCE_NOT_IN_VIEW, *why)))
         return Standing(record=record, state=state, reasons=every, sources=tuple(missing), conservative=conservative)
     if reasons:
         return Standing(
-            record=record, state=state_of(tuple(reasons)), reasons=tuple(reasons), conservative=conservative
+            record=record,
+            state=state_of(tuple(reasons)),
+            reasons=tuple(dict.fromkeys(reasons)),
+            conservative=conservative,
         )
     return Standing(
         record=record,
         state=State.ADMITTED,
-        reasons=(Reason.SOURCES_ADMITTED,),
+        reasons=(Reason.SOURCE_IN_VIEW,),
         sources=tuple(sorted(items or ())),
         conservative=conservative,
     )
@@ -129,5 +132,5 @@ def gone(entry: Entry, ground: Ground) -> Standing:
     """The disposition of a bound record that its store no longer holds."""
     items = items_of(entry.bindings, ground.carriers) or ()
     return Standing(
-        record=entry.record, state=State.UNPROVEN, reasons=(Reason.RECORD_GONE,), sources=tuple(sorted(items))
+        record=entry.record, state=State.UNPROVEN, reasons=(Reason.RECORD_UNBOUND,), sources=tuple(sorted(items))
     )

@@ -12,16 +12,15 @@ The lock is advisory, is not given twice to the same thread, and ends with its p
 
 from __future__ import annotations
 
-import asyncio
 import time
 import zlib
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from readmit.records.error_types import BackendError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
 
     from readmit.log.ledger import SourceLedger
 
@@ -51,21 +50,8 @@ class HeldBank:
 @contextmanager
 def bank_lock(ledger: SourceLedger, bank: str, *, seconds: float = WAIT_SECONDS) -> Iterator[HeldBank]:
     """Hold a bank, or one key of it, until the block ends. ``bank`` is the name of the memory store."""
-    pauses = _pauses(ledger, bank, seconds)
-    while not ledger.take(bank):
-        time.sleep(next(pauses))
-    try:
-        yield HeldBank(ledger, bank)
-    finally:
-        ledger.free(bank)
-
-
-@asynccontextmanager
-async def async_bank_lock(ledger: SourceLedger, bank: str, *, seconds: float = WAIT_SECONDS) -> AsyncIterator[HeldBank]:
-    """As ``bank_lock``, without blocking the event loop."""
-    pauses = _pauses(ledger, bank, seconds)
-    while not ledger.take(bank):  # noqa: ASYNC110 - other processes set no event
-        await asyncio.sleep(next(pauses))
+    for pause in pauses(ledger, bank, seconds):
+        time.sleep(pause)
     try:
         yield HeldBank(ledger, bank)
     finally:
@@ -77,20 +63,21 @@ def lock_name(bank: str, record: str) -> str:
     return f"{bank}#{zlib.crc32(record.encode('utf-8', 'surrogatepass')) % _SHARED_BY_KEYS}"
 
 
-def _pauses(ledger: SourceLedger, bank: str, seconds: float) -> Iterator[float]:
-    """Growing pauses between attempts, and an error once the time is up."""
+def pauses(ledger: SourceLedger, bank: str, seconds: float = WAIT_SECONDS) -> Iterator[float]:
+    """Take the lock of a bank, with growing pauses between attempts; an error once the time is up."""
     end = time.monotonic() + seconds
     pause = _FIRST_PAUSE
-    while time.monotonic() < end and not ledger.pending:
+    while not ledger.take(bank):
+        if ledger.pending:
+            # The holder needs the workspace to finish, and this thread's transaction keeps it.
+            raise BackendError(
+                f"{bank}: another writer is at work, and it may wait for the transaction that is open here; nothing "
+                "was written. Write memories before or after the batch"
+            )
+        if time.monotonic() >= end:
+            raise BackendError(
+                f"{bank}: other writers kept this bank for {seconds:g} seconds; nothing was written. Call again; if "
+                "nobody writes, see which process hangs"
+            )
         yield pause
         pause = min(2 * pause, _LONGEST_PAUSE)
-    if ledger.pending:
-        # The holder needs the workspace to finish, and this thread's transaction keeps it.
-        raise BackendError(
-            f"{bank}: another writer is at work, and it may wait for the transaction that is open here; nothing was "
-            "written. Write memories before or after the batch"
-        )
-    raise BackendError(
-        f"{bank}: other writers kept this bank for {seconds:g} seconds; nothing was written. Call again; if nobody "
-        "writes, see which process hangs"
-    )

@@ -1,4 +1,4 @@
-"""The protocol of the memory stores behind readmit.
+"""The protocol of memory stores.
 
 Paper, "Backend integration and paired evaluation": eligibility is controlled "through a common representation of record
 identity, text, retrieval score, and source bindings", while forming and retrieving stay native. A store knows nothing
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from readmit.log.ledger import TEAM, Binding, NativeId, Owner, Precision
 from readmit.records.base import Id, Record, Text
+from readmit.records.error_types import RecordError, UnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -147,3 +148,14 @@ class Apart(Protocol):
     """
 
     writes_apart: bool
+
+
+def require_limit(limit: int) -> None:
+    """Refuse a search for no record."""
+    if limit < 1:
+        raise RecordError(f"limit: {limit} must be at least 1")
+
+
+def unknown_record(backend: MemoryBackend, record: str) -> UnknownError:
+    """The error for a record that a store does not have."""
+    return UnknownError(f"no record {record!r} in {backend.name} of workspace {backend.workspace!r}; list them first")

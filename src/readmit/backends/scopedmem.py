@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from readmit.backends.port import Change, Hit, Stored
+from readmit.backends.port import Change, Hit, Stored, require_limit, unknown_record
 from readmit.backends.store_lines import NoOptions
 from readmit.log.ledger import TEAM
 from readmit.log.memory_records import NewMemory
 from readmit.records.base import require_name
 from readmit.records.canonical import decode
-from readmit.records.error_types import RecordError, UnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -93,8 +92,7 @@ class ScopedMem:
     def search(
         self, query: str, *, limit: int, reader: str | None = None, among: Collection[str] | None = None
     ) -> list[Hit]:
-        if limit < 1:
-            raise RecordError(f"limit: {limit} must be at least 1")
+        require_limit(limit)
         usable = None
         if among is not None and len(among) <= _FEW:
             usable = self._memories.places(self._store, among)
@@ -153,18 +151,18 @@ class ScopedMem:
     def delete(self, record: str) -> None:
         """Remove a record from every search and listing. Its versions stay in ``history``."""
         if not self._memories.remove(self._store, record, self._now()):
-            raise self._unknown(record)
+            raise unknown_record(self, record)
 
     def purge(self, record: str) -> None:
         """Remove a record with all its versions, deleted or not."""
         if not self._memories.remove(self._store, record, self._now(), purge=True):
-            raise self._unknown(record)
+            raise unknown_record(self, record)
 
     def history(self, record: str) -> list[MemoryVersion]:
         """Every version of a record, oldest first; a deletion is a version without a text."""
         versions = self._memories.history(self._store, record)
         if not versions:
-            raise self._unknown(record)
+            raise unknown_record(self, record)
         return versions
 
     def export(self) -> Iterator[Stored]:
@@ -190,11 +188,8 @@ class ScopedMem:
     def _row(self, record: str) -> MemoryRow:
         row = self._memories.row(self._store, record)
         if row is None:
-            raise self._unknown(record)
+            raise unknown_record(self, record)
         return row
-
-    def _unknown(self, record: str) -> UnknownError:
-        return UnknownError(f"no record {record!r} in {self.name} of workspace {self.workspace!r}; list them first")
 
     def _now(self) -> str:
         return self._clock().astimezone(UTC).isoformat()

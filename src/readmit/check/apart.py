@@ -76,7 +76,8 @@ def check_from_stdin() -> None:
 
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any]:
-    from readmit.check.statement_checks import check_memories, read_memories
+    from readmit.check.memory_files import read_memories
+    from readmit.check.statement_checks import check_memories
 
     root = asked["root"]
     try:

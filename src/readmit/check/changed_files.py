@@ -12,7 +12,7 @@ from readmit.check.named_things import mentions_in
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit.check.statement_checks import MemoryFiles
+    from readmit.check.memory_files import MemoryFiles
 
 LONGEST = 12_000
 """Most characters of a change that are shown to the model. A longer change is not shown: a part of it could mislead."""

@@ -19,6 +19,10 @@ class NameKind(StrEnum):
     MODULE = "module"
     OPTION = "option"
     """An option of a command line, as ``--json``."""
+    PARAMETER = "parameter"
+    """A parameter by name in a call, as ``Cart(size=3)``."""
+    SETTING = "setting"
+    """A name with its value, as ``MAX_LINES = 5``."""
     COMMAND = "command"
     VERSION = "version"
     CHANGE = "change"
@@ -42,7 +46,8 @@ class Mention(msgspec.Struct, frozen=True):
     name: str
     """The path, link, command, symbol or version."""
     more: str = ""
-    """The second half of the name: the file of an anchor, the tool of a version."""
+    """The second half of the name: the file of an anchor, the tool of a version, the callable of a parameter, the value
+    of a setting, the program of an option."""
 
 
 class Unchecked(msgspec.Struct, frozen=True):

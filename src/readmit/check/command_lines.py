@@ -66,9 +66,11 @@ def _one_command(text: str, place: StatementPlace) -> list[Mention] | None:
         return _paths([program, *plain] if program.startswith("./") else plain, place)
     if re.fullmatch(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*", program) and re.fullmatch(r"-{0,2}[a-z][\w-]*", rest[0]):
         options = [word.partition("=")[0] for word in rest if re.match(r"--[a-z]", word)]
+        # The second word may be the subcommand of a group.
+        words = rest[:2] if re.fullmatch(r"[a-z][\w-]*", rest[1] if len(rest) > 1 else "") else rest[:1]
         return [
-            Mention(place, NameKind.COMMAND, program, rest[0]),
-            *(Mention(place, NameKind.OPTION, option) for option in options),
+            Mention(place, NameKind.COMMAND, program, " ".join(words)),
+            *(Mention(place, NameKind.OPTION, option, program) for option in options),
         ]
     return None
 

@@ -54,7 +54,7 @@ def with_changes(report: CheckReport, found: Iterable[FileChange], verifier: str
             unchecked.append(Unchecked(change.place, change.path, f"the verifier gave no answer: {said.message}"))
         elif said.answer is Answer.UNSURE:
             unchecked.append(Unchecked(change.place, change.path, f"the verifier is unsure: {said.note}"))
-        elif said.answer is Answer.INVALIDATES and (said.stale or 0) >= Policy().invalid_at:
+        elif said.answer is Answer.INVALIDATES and (said.stale or 0) >= Policy().evidence.invalid_at:
             now = f"{change.path} says now: {said.evidence_quote}"
             findings.append(CheckFinding(change.place, NameKind.CHANGE, said.item_quote, now))
     return msgspec.structs.replace(

@@ -10,11 +10,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from readmit.check.check_values import StatementPlace
+from readmit.check.working_tree import WorkTree, repository_of
 from readmit.records.canonical import without_mark
 from readmit.records.error_types import CheckLimitError, RecordError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -29,6 +31,15 @@ _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _TEXTS = ("text", "statement", "memory", "content", "fact", "value")
 
 
+USUAL = (
+    "CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", ".cursor/rules",
+    ".github/copilot-instructions.md", "memory-bank",
+)  # fmt: skip
+"""Where coding agents keep their memory."""
+_ENDINGS = {".md", ".mdc", ".markdown", ".json", ".txt"}
+_LARGEST = 5_000_000
+
+
 class MemorySpan(NamedTuple):
     """A piece of a memory file: a code span, a link, words, or a block of code."""
 
@@ -38,6 +49,53 @@ class MemorySpan(NamedTuple):
     place: StatementPlace
     language: str = ""
     """Of a block."""
+
+
+def memory_files(paths: Sequence[Path]) -> list[Path]:
+    """The files that some paths name; of a folder, all below it that may be memory."""
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(one for one in path.rglob("*") if one.is_file() and one.suffix in _ENDINGS)
+            if not inside:
+                raise RecordError(f"{path}: no memory files there; they end in {', '.join(sorted(_ENDINGS))}")
+            found += inside
+        elif path.is_file():
+            found.append(path)
+        else:
+            raise RecordError(f"{path}: no such file or folder")
+    return list(dict.fromkeys(found))
+
+
+class MemoryFiles(NamedTuple):
+    """Memory files that were read, and the tree that they are about."""
+
+    tree: WorkTree
+    files: dict[str, Path]
+    """By their names from the root."""
+    spans: tuple[MemorySpan, ...]
+    statements: int
+
+
+def read_memories(paths: Sequence[Path], root: Path | None = None) -> MemoryFiles:
+    """The memory files at some paths, and the tree below ``root``, by default the repository they are in."""
+    files = memory_files(paths)
+    top = (root or repository_of(files[0])).resolve()
+    named_ = {_relative(file, top): file for file in files}
+    spans: list[MemorySpan] = []
+    statements = 0
+    for name, file in named_.items():
+        if file.stat().st_size > _LARGEST:
+            raise RecordError(f"{file}: larger than {_LARGEST} bytes; this is no memory file")
+        found, count = read_memory(name, file.read_bytes())
+        spans += found
+        statements += count
+    return MemoryFiles(WorkTree(top, list(named_)), named_, tuple(spans), statements)
+
+
+def _relative(file: Path, root: Path) -> str:
+    real = file.resolve()
+    return real.relative_to(root).as_posix() if real.is_relative_to(root) else str(file)
 
 
 def read_memory(file: str, data: bytes) -> tuple[list[MemorySpan], int]:

@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from readmit.check.command_lines import EXTRA
+from readmit.check.make_rules import targets_in
+from readmit.check.subcommands import Subcommands, subcommands_of
 from readmit.check.working_tree import as_table
 
 if TYPE_CHECKING:
@@ -14,8 +16,6 @@ if TYPE_CHECKING:
     from readmit.check.working_tree import WorkTree
 
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
-_TARGET = re.compile(r"^([\w./ -]+?)\s*::?(?!=)", re.MULTILINE)
-_OPEN_ENDED = re.compile(r"^(?:-?include|sinclude)\b|^[^\t#\n]*%[^\n]*:|\$\(eval|^\$\(", re.MULTILINE)
 
 
 class CommandAnswer(NamedTuple):
@@ -57,6 +57,11 @@ class ProjectCommands:
         """The project's own programs."""
         return frozenset(name for project in self._projects for name in as_table(project.get("scripts")))
 
+    @cached_property
+    def subcommands(self) -> Subcommands:
+        """What the project's own programs take as their first words."""
+        return subcommands_of(self._tree)
+
     def _extra(self, extra: str, package: str) -> CommandAnswer:
         for project in self._projects:
             if package in {".", project.get("name")}:
@@ -72,13 +77,12 @@ class ProjectCommands:
         files = [path for name in _MAKEFILES for path in self._tree.names.get(name, ())]
         if not files:
             return self._absent("Makefile")
-        texts = [self._tree.text(path) or "" for path in files]
-        targets = {one for text in texts for found in _TARGET.finditer(text) for one in found[1].split()}
-        if target in targets:
+        targets = targets_in(self._tree.text(path) or "" for path in files)
+        if target in targets.names:
             return CommandAnswer("holds")
-        if any(_OPEN_ENDED.search(text) for text in texts):
+        if targets.may_have(target):
             return CommandAnswer("unknown", "the Makefile has rules that only make can read")
-        known = ", ".join(sorted(one for one in targets if not one.startswith(".")))
+        known = ", ".join(sorted(one for one in targets.names if not re.match(r"\.|.*/", one)))
         return CommandAnswer("gone", f"{', '.join(files[:3])} has no such target; it has {known}"[:300])
 
     def _npm(self, script: str) -> CommandAnswer:

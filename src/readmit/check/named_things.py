@@ -5,6 +5,7 @@ A sentence that itself says that a file is gone is right about it, so its names 
 
 from __future__ import annotations
 
+import ast
 import posixpath
 import re
 from typing import TYPE_CHECKING
@@ -12,11 +13,10 @@ from urllib.parse import unquote
 
 from readmit.check.check_values import Mention, NameKind, StatementPlace, Unchecked
 from readmit.check.command_lines import command_named, extras_named, is_path, without_lines
+from readmit.check.memory_files import MemorySpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from readmit.check.memory_files import MemorySpan
 
 GONE = re.compile(
     r"\b(no longer|not anymore|any ?more|removed?|removing|deleted?|dropped|deprecated|obsolete|renamed|formerly"
@@ -39,6 +39,12 @@ _VERSION = re.compile(
     r"\b(Python|CPython|Node(?:\.js)?|Go(?:lang)?|Rust|Ruby|Java|PHP|[A-Z][A-Za-z]+(?:[.-][A-Za-z]+)?)\s+"
     r"(?:>=\s*|v|version\s+)?(\d+(?:\.\d+){0,2})(?![\w%.]*[\w%])",
 )
+_SETTING = re.compile(
+    r"^[\"']?([A-Z][A-Z0-9_]+(?=\s*=)|[A-Za-z_][\w.-]*(?=\s+=|[\"']?:))[\"']?\s*[=:]\s*(-?\d[\d_]*(?:\.\d+)?|\"[^\"]*\"|'[^']*'|true|false|True|False)$"
+)
+# ``name=value`` without a gap is a parameter of some call.
+_SMALL_VERSION = re.compile(r"\b([a-z][a-z0-9_-]{2,})\s+(?:>=\s*|v)?(\d+(?:\.\d+){1,2})(?![\w%.]*[\w%])")
+"""A package is often written small. It is looked for only if the project declares it."""
 _NAMES = re.compile(r"`[^`]*`|[\w.-]*[/_.][\w./-]+")
 _NEAR = 50
 """Characters on each side of a name that are read as its context."""
@@ -76,6 +82,12 @@ def _code(text: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
     if extras := extras_named(text, place):
         yield from extras
         return
+    if re.match(r"(?:from [\w.]+ import [\w, ()]+|import [\w.]+)$", text):
+        yield from _imports(MemorySpan("block", text, place))
+        return
+    if (setting := _SETTING.match(text)) and not is_path(text):
+        yield Mention(place, NameKind.SETTING, setting[1], setting[2])
+        return
     call = re.match(r"^@?[A-Za-z_][\w.]*(?=\()", text)
     if why := _unfit(call[0] if call else text):
         yield Unchecked(place, text, why)
@@ -86,9 +98,20 @@ def _code(text: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
     elif option := _OPTION.match(text):
         yield Mention(place, NameKind.OPTION, option[1])
     elif (symbol := _SYMBOL.match(text)) and _TOLD_APART.search(text):
-        yield Mention(place, NameKind.SYMBOL, re.sub(r"::|#", ".", symbol[1]))
+        name = re.sub(r"::|#", ".", symbol[1])
+        yield Mention(place, NameKind.SYMBOL, name)
+        yield from (Mention(place, NameKind.PARAMETER, one, name) for one in _keywords(text))
     else:
         yield Unchecked(place, text, "not the name of a file, a symbol or a command")
+
+
+def _keywords(call: str) -> list[str]:
+    """The parameters that a call in Python gives by name."""
+    try:
+        found = ast.parse(call.lstrip("@"), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return [one.arg for one in found.keywords if one.arg] if isinstance(found, ast.Call) else []
 
 
 def _unfit(text: str) -> str:
@@ -132,7 +155,7 @@ def _words(text: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
     for found in _WORD_PATH.finditer(text):
         if not _unfit(found[0]):
             yield Mention(place, NameKind.PATH, found[0])
-    for tool, version in _VERSION.findall(text):
+    for tool, version in (*_VERSION.findall(text), *_SMALL_VERSION.findall(text)):
         yield Mention(place, NameKind.VERSION, version, tool)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from readmit.records.error_types import CheckLimitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from readmit.check.working_tree import WorkTree
 
@@ -18,6 +18,24 @@ _LAZY = re.compile(r"^from [\w.]+ import \*|def __getattr__|lazy|setattr\(|globa
 _DEEPEST = 30
 """Longest chain of base classes that is followed. Attributes beyond it are unknown."""
 _FAMILIAR = {"object", "Exception", "Protocol", "Generic", "ABC"}
+_FIELDS = {"Struct", "NamedTuple", "BaseModel", "TypedDict", *_FAMILIAR}
+"""Bases whose classes take their annotated fields as parameters."""
+_PLAIN = {
+    "staticmethod",
+    "classmethod",
+    "override",
+    "overload",
+    "abstractmethod",
+    "cache",
+    "lru_cache",
+    "contextmanager",
+}
+"""Decorators that leave a function's parameters as they are."""
+
+
+def is_test(path: str) -> bool:
+    """Whether a file belongs to the tests: what it defines may stand in for something."""
+    return "tests/" in f"/{path}" or "test/" in f"/{path}" or path.rpartition("/")[2].startswith(("test_", "conftest"))
 
 
 class ProjectModules:
@@ -52,6 +70,15 @@ class ProjectModules:
         folder = next((one for one in self._tree.folders if one == as_path or one.endswith(f"/{as_path}")), None)
         return self._by_name.get(module) or folder
 
+    def lacks(self, dotted: str) -> str:
+        """The missing part of a dotted name of an own package; empty if all is there, or only running it would show."""
+        parts = dotted.split(".")
+        for size in range(len(parts) - 1, 0, -1):
+            module = ".".join(parts[:size])
+            if self.file(module) is not None:
+                return f"{module} has no {parts[size]}" if self.defines(module, parts[size]) is False else ""
+        return ""
+
     def defines(self, module: str, name: str) -> bool | None:
         """Whether a name can be taken from a module; none if only running it would show."""
         if self.file(f"{module}.{name}") is not None:
@@ -64,7 +91,7 @@ class ProjectModules:
 
 def _top_names(path: str, text: str) -> set[str] | None:
     """The top-level names that a module binds; None if the file cannot be parsed."""
-    if (tree := _parsed(path, text)) is None:
+    if (tree := parsed(path, text)) is None:
         return None
     left: list[ast.AST] = [tree]
     found: set[str] = set()
@@ -111,12 +138,104 @@ def _lacks(name: str, attribute: str, known: dict[str, list[ast.ClassDef]], met:
     return met[name]
 
 
+def missing_parameters(tree: WorkTree, names: list[tuple[str, str]]) -> dict[tuple[str, str], bool]:
+    """Whether every definition of a callable in the tree lacks a parameter. Callables that are not known are left out.
+
+    A method is named with its class, if the statement does.
+    """
+    called = {name.partition(".")[0] for name, _ in names}
+    elsewhere = {name for name in called if _is_imported(tree, name)}
+    known: dict[str, list[ast.AST]] = {}
+    looked: set[str] = set()
+    for _ in range(_DEEPEST):
+        if not (wanted := called - looked):
+            break
+        looked |= wanted
+        pattern = rf"^[[:space:]]*(async )?(class|def) ({'|'.join(sorted(wanted))})\b"
+        for path in (one for one in tree.holding(pattern, "*.py") if not is_test(one)):
+            code = parsed(path, tree.text(path) or "")
+            for node in ast.walk(code) if code else ():
+                if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.name in wanted:
+                    known.setdefault(node.name, []).append(node)
+        bases = {
+            base
+            for one in wanted
+            for found in known.get(one, ())
+            if isinstance(found, ast.ClassDef)
+            for base in _bases(found)
+        }
+        called |= bases - _FIELDS
+    answers: dict[tuple[str, str], bool] = {}
+    for name, parameter in names:
+        first, _, method = name.partition(".")
+        found = (
+            known.get(first, []) if not method else [one for of in known.get(first, ()) for one in _methods(of, method)]
+        )
+        taken = [_parameters(one, known, 0) for one in found]
+        if first not in elsewhere and taken and None not in taken:
+            answers[name, parameter] = all(parameter not in one for one in taken if one is not None)
+    return answers
+
+
+def _is_imported(tree: WorkTree, name: str) -> bool:
+    """Whether code takes a name from another project: then a statement may mean that one."""
+    modules = ProjectModules(tree)
+    taken = re.compile(rf"^\s*from ([\w.]+) import [^\n]*\b{name}\b", re.MULTILINE)
+    paths = tree.holding(rf"^[[:space:]]*from [[:alnum:]_.]+ import .*\b{name}\b", "*.py")
+    return any(not modules.is_own(module) for path in paths for module in taken.findall(tree.text(path) or ""))
+
+
+def _methods(of: ast.AST, name: str) -> list[ast.AST]:
+    return [
+        one
+        for one in (of.body if isinstance(of, ast.ClassDef) else ())
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and one.name == name
+    ]
+
+
+def _parameters(found: ast.AST, known: dict[str, list[ast.AST]], depth: int) -> set[str] | None:
+    """The parameters that a class or a function takes by name; none if they are not all known."""
+    if isinstance(found, ast.ClassDef):
+        own = next(
+            (one for one in found.body if isinstance(one, ast.FunctionDef) and one.name in {"__init__", "__new__"}),
+            None,
+        )
+        if own is not None:
+            return _parameters(own, known, depth)
+        if depth > _DEEPEST:
+            return None
+        fields = {
+            one.target.id for one in found.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+        }
+        inherited = [
+            set() if base in _FIELDS else _any_of(known.get(base, ()), known, depth + 1) for base in _bases(found)
+        ]
+        is_plain = not found.bases and not found.decorator_list
+        return None if None in inherited or (is_plain and fields) else fields.union(*(one or () for one in inherited))
+    assert isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef)  # noqa: S101 - the callers choose
+    decorators = {_last_name(one.func if isinstance(one, ast.Call) else one) for one in found.decorator_list}
+    given = found.args
+    if given.kwarg is not None or decorators - _PLAIN:
+        return None
+    return {one.arg for one in (*given.args, *given.kwonlyargs)}
+
+
+def _any_of(found: Sequence[ast.AST], known: dict[str, list[ast.AST]], depth: int) -> set[str] | None:
+    """The parameters of every class with the name of a base; none if one of them is not known."""
+    taken = [_parameters(one, known, depth) for one in found]
+    return None if not taken or None in taken else set().union(*(one or () for one in taken))
+
+
+def _last_name(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "?")
+
+
 def _classes(path: str, text: str) -> Iterator[ast.ClassDef]:
-    tree = _parsed(path, text)
+    tree = parsed(path, text)
     yield from (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)) if tree else ()
 
 
-def _parsed(path: str, text: str) -> ast.Module | None:
+def parsed(path: str, text: str) -> ast.Module | None:
     """A module's code; none if it cannot be read."""
     try:
         return ast.parse(text)
@@ -128,10 +247,7 @@ def _parsed(path: str, text: str) -> ast.Module | None:
 
 def _bases(found: ast.ClassDef) -> list[str]:
     """The names of the bases. One that is computed has no name, and is not known."""
-    bases = (one.value if isinstance(one, ast.Subscript) else one for one in found.bases)
-    return [
-        one.id if isinstance(one, ast.Name) else one.attr if isinstance(one, ast.Attribute) else "?" for one in bases
-    ]
+    return [_last_name(one.value if isinstance(one, ast.Subscript) else one) for one in found.bases]
 
 
 def _attributes(found: ast.ClassDef) -> Iterator[str]:

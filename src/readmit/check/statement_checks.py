@@ -1,81 +1,44 @@
 """Checks statements against a tree.
 
 A name counts against a statement if it is not in the tree now but in the repository's history: the statement held once.
-A name that was never in the tree is an example, or of another project, and is not checked; a link, a target of make or
-a script of npm that does not exist is wrong either way.
+A name that was never in the tree may be an example, or of another project, and is not checked. What only this project
+can have is wrong either way: a link, a target of make, a script of npm, a subcommand or an option of its own program, a
+name in its own package, a parameter of its own callable.
 """
 
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, NamedTuple
+import re
+import sys
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from readmit.check.check_values import CheckFinding, CheckReport, Mention, NameKind, Unchecked
 from readmit.check.command_lines import EXTRA
-from readmit.check.memory_files import MOST_NAMES, headings, read_memory
+from readmit.check.memory_files import MOST_NAMES, headings
 from readmit.check.named_commands import ProjectCommands
 from readmit.check.named_things import mentions_in
-from readmit.check.python import ProjectModules, missing_attributes
+from readmit.check.python import ProjectModules, missing_attributes, missing_parameters
 from readmit.check.versions import admits, declared, tool
-from readmit.check.working_tree import LONGEST_PATH, WorkTree, repository_of
-from readmit.records.error_types import CheckLimitError, RecordError
+from readmit.check.working_tree import LONGEST_PATH
+from readmit.records.error_types import CheckLimitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from readmit.check.memory_files import MemorySpan
+    from readmit.check.memory_files import MemoryFiles
+    from readmit.check.working_tree import Departed, WorkTree
 
-USUAL = (
-    "CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", ".cursor/rules",
-    ".github/copilot-instructions.md", "memory-bank",
-)  # fmt: skip
-"""Where coding agents keep their memory."""
-_ENDINGS = {".md", ".mdc", ".markdown", ".json", ".txt"}
-_LARGEST = 5_000_000
 NEVER = "nothing of this name was ever here"
-
-
-def memory_files(paths: Sequence[Path]) -> list[Path]:
-    """The files that some paths name; of a folder, all below it that may be memory."""
-    found: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            inside = sorted(one for one in path.rglob("*") if one.is_file() and one.suffix in _ENDINGS)
-            if not inside:
-                raise RecordError(f"{path}: no memory files there; they end in {', '.join(sorted(_ENDINGS))}")
-            found += inside
-        elif path.is_file():
-            found.append(path)
-        else:
-            raise RecordError(f"{path}: no such file or folder")
-    return list(dict.fromkeys(found))
-
-
-class MemoryFiles(NamedTuple):
-    """Memory files that were read, and the tree that they are about."""
-
-    tree: WorkTree
-    files: dict[str, Path]
-    """By their names from the root."""
-    spans: tuple[MemorySpan, ...]
-    statements: int
-
-
-def read_memories(paths: Sequence[Path], root: Path | None = None) -> MemoryFiles:
-    """The memory files at some paths, and the tree below ``root``, by default the repository they are in."""
-    files = memory_files(paths)
-    top = (root or repository_of(files[0])).resolve()
-    named_ = {_relative(file, top): file for file in files}
-    spans: list[MemorySpan] = []
-    statements = 0
-    for name, file in named_.items():
-        if file.stat().st_size > _LARGEST:
-            raise RecordError(f"{file}: larger than {_LARGEST} bytes; this is no memory file")
-        found, count = read_memory(name, file.read_bytes())
-        spans += found
-        statements += count
-    return MemoryFiles(WorkTree(top, list(named_)), named_, tuple(spans), statements)
+_LIKE, _SAME = 0.6, 0.9
+"""Least share of letters in common of a name that may be meant, and of one that must be."""
+_LONG = 8
+"""Fewest letters of a name that is compared with others."""
+_FEW = 3
+_EVERYWHERE = {"--help", "--version"}
+"""Options that libraries add by themselves."""
+_LITERAL = re.compile(r"-?[\w./:-]+")
 
 
 def check_memories(memories: MemoryFiles) -> CheckReport:
@@ -106,11 +69,6 @@ def _bounded(memories: MemoryFiles) -> Iterator[Mention | Unchecked]:
             yield one
 
 
-def _relative(file: Path, root: Path) -> str:
-    real = file.resolve()
-    return real.relative_to(root).as_posix() if real.is_relative_to(root) else str(file)
-
-
 Outcome = CheckFinding | Unchecked | Mention
 """A mention itself says that it holds."""
 
@@ -122,10 +80,17 @@ class _Check:
         self._tree = tree
         self._modules = ProjectModules(tree)
         self._commands = ProjectCommands(tree, self._modules)
+        self._declared = declared(tree)
 
     def run(self, mentions: Iterable[Mention | Unchecked]) -> list[Outcome]:
         """The outcome of each distinct mention, in order."""
-        everything = list(dict.fromkeys(mentions))
+        declared_ = self._declared
+        everything = [
+            one
+            for one in dict.fromkeys(mentions)
+            if not (isinstance(one, Mention) and one.kind is NameKind.VERSION and one.more.islower())
+            or tool(one.more) in declared_
+        ]
         decided: dict[Mention | Unchecked, Outcome] = {one: one for one in everything}
         asked = [one for one in everything if isinstance(one, Mention)]
         for kinds, decide in (
@@ -134,6 +99,8 @@ class _Check:
             ({NameKind.SYMBOL, NameKind.OPTION}, self._symbols),
             ({NameKind.MODULE}, self._imports),
             ({NameKind.COMMAND}, self._runs),
+            ({NameKind.PARAMETER}, self._parameters),
+            ({NameKind.SETTING}, self._settings),
             ({NameKind.VERSION}, self._versions),
         ):
             chosen = [one for one in asked if one.kind in kinds]
@@ -153,6 +120,11 @@ class _Check:
                 yield Unchecked(one.place, one.name, "git ignores it: made by a build, or private")
             elif now := self._whereabouts(one):
                 yield CheckFinding(one.place, one.kind, one.name, now)
+            elif self._modules.is_own(one.name) and self._modules.file(one.name) is not None:
+                yield one
+            elif lacks := self._modules.lacks(one.name) if self._modules.is_own(one.name) else "":
+                # A module of a package looks like a file with an ending.
+                yield CheckFinding(one.place, NameKind.SYMBOL, one.name, lacks)
             else:
                 yield Unchecked(one.place, one.name, NEVER)
 
@@ -227,12 +199,58 @@ class _Check:
                 yield one
             elif past := next(((part, removed[part]) for part in absent if part in removed), None):
                 yield CheckFinding(one.place, one.kind, one.name, f"no code holds {past[0]}: {past[1]}")
+            elif missing := self._modules.lacks(one.name) if self._modules.is_own(one.name) else "":
+                yield CheckFinding(one.place, one.kind, one.name, missing)
+            elif len(parts) == 2 and self._is_strange(*parts):  # noqa: PLR2004 - a variable and its member
+                yield CheckFinding(one.place, one.kind, one.name, f"no code has a member {parts[1]}")
             elif parts[-1] in absent:
-                yield Unchecked(one.place, one.name, NEVER)
+                yield self._never(one, parts[-1])
             elif len(parts) > 1 and (parts[-2], parts[-1]) in without:
                 yield CheckFinding(one.place, one.kind, one.name, f"the class {parts[-2]} has no {parts[-1]}")
             else:
                 yield one
+
+    def _is_strange(self, variable: str, member: str) -> bool:
+        """Whether no code has a member of this name, although the code has such a variable."""
+        is_module = variable in sys.stdlib_module_names or tool(variable) in self._declared
+        if is_module or not variable[:1].islower() or self._modules.file(variable) is not None:
+            return False
+        return member not in self._tree.members and variable in self._tree.variables
+
+    def _never(self, one: Mention, part: str) -> Outcome:
+        """A name that never was here: an own program's option, or nearly a name of the code, is wrong."""
+        if one.kind is NameKind.OPTION and one.more in self._commands.programs and part not in _EVERYWHERE:
+            near = _nearest(part, (word for word in self._tree.words if word.startswith("--")), _LIKE)
+            return CheckFinding(one.place, one.kind, one.name, f"there is no such option{near}")
+        # Another project's names seldom differ from ours by one letter.
+        if len(part) >= _LONG and one.kind is NameKind.SYMBOL and (near := _nearest(part, self._tree.words, _SAME)):
+            return CheckFinding(one.place, one.kind, one.name, f"there is no such name{near}")
+        return Unchecked(one.place, one.name, NEVER)
+
+    def _parameters(self, mentions: list[Mention]) -> Iterator[Outcome]:
+        wanted = {one: (_callable(one.more), one.name) for one in mentions}
+        answers = missing_parameters(self._tree, list(wanted.values())) if wanted else {}
+        for one, pair in wanted.items():
+            said = f"{one.more}({one.name}=…)"
+            if pair not in answers:
+                yield Unchecked(one.place, said, "its parameters are not known")
+            else:
+                yield (
+                    CheckFinding(one.place, one.kind, said, f"{pair[0]} takes no {one.name}") if answers[pair] else one
+                )
+
+    def _settings(self, mentions: list[Mention]) -> Iterator[Outcome]:
+        known = self._tree.settings({one.name for one in mentions})
+        for one in mentions:
+            values = {_value(value): file for value, file in known.get(one.name, ())}
+            said = f"{one.name} = {one.more}"
+            if _value(one.more) in values:
+                yield one
+            elif not values or len(values) > _FEW or not all(_LITERAL.fullmatch(value) for value in values):
+                yield Unchecked(one.place, said, "no file gives it one plain value")
+            else:
+                now = "; ".join(f"{file} says {value}" for value, file in values.items())
+                yield CheckFinding(one.place, one.kind, said, now)
 
     def _imports(self, mentions: list[Mention]) -> Iterator[Outcome]:
         for one in mentions:
@@ -241,25 +259,21 @@ class _Check:
                 yield Unchecked(one.place, said, "a module outside of the tree")
             elif self._modules.file(one.name) is None:
                 yield CheckFinding(one.place, one.kind, said, f"there is no module {one.name}")
-            elif one.more and self._modules.defines(one.name, one.more) is False:
+            elif not one.more or (has := self._modules.defines(one.name, one.more)):
+                yield one
+            elif has is False or one.more not in self._tree.words:
                 yield CheckFinding(one.place, one.kind, said, f"{self._modules.file(one.name)} has no {one.more}")
             else:
-                yield one
+                yield Unchecked(one.place, said, "only running the module would show it")
 
     def _runs(self, mentions: list[Mention]) -> Iterator[Outcome]:
         own = [one for one in mentions if one.name in self._commands.programs]
-        words = {one.more for one in own}
+        words = {word for one in own for word in one.more.split()}
         present = self._tree.words if words else frozenset()
         removed = self._tree.removed(words - present)
         for one in mentions:
             if one in own:
-                said = f"{one.name} {one.more}"
-                gone = one.more not in present and one.more.replace("-", "_") not in present and one.more in removed
-                yield (
-                    CheckFinding(one.place, one.kind, said, f"no code holds {one.more}: {removed[one.more]}")
-                    if gone
-                    else one
-                )
+                yield self._own_command(one, present, removed)
                 continue
             answer = self._commands.answer(one.name, one.more)
             said = _said(one)
@@ -268,10 +282,24 @@ class _Check:
             else:
                 yield one if answer.outcome == "holds" else CheckFinding(one.place, one.kind, said, answer.now)
 
+    def _own_command(self, one: Mention, present: Collection[str], removed: Mapping[str, Departed]) -> Outcome:
+        """A subcommand of the project's own program."""
+        known, first = self._commands.subcommands, one.more.partition(" ")[0]
+        if missing := known.lacking(one.more):
+            past = f": {removed[missing]}" if missing in removed and missing not in present else ""
+            said = f"{one.name} {one.more if missing != first else first}"
+            now = f"there is no such command{past}{_nearest(missing, known.names, _LIKE)}"
+            return CheckFinding(one.place, one.kind, said, now)
+        if first in present or first.replace("-", "_") in present or len(known.names) > 1:
+            return one
+        said = f"{one.name} {first}"
+        if first in removed:
+            return CheckFinding(one.place, one.kind, said, f"no code holds {first}: {removed[first]}")
+        return Unchecked(one.place, said, NEVER)
+
     def _versions(self, mentions: list[Mention]) -> Iterator[Outcome]:
-        known = declared(self._tree)
         for one in mentions:
-            specs = known.get(tool(one.more), [])
+            specs = self._declared.get(tool(one.more), [])
             answers = [admits(spec, one.name) for spec, _ in specs]
             if not specs or None in answers:
                 yield Unchecked(one.place, f"{one.more} {one.name}", "no version of it is declared at the root")
@@ -291,7 +319,27 @@ def _said(one: Mention) -> str:
     if one.more.startswith(EXTRA):
         return f"{one.more.removeprefix(EXTRA)}[{one.name}]"
     how = {"make": "make", "npm": "npm run", "python -m": "python -m"}.get(one.more)
-    return f"{how} {one.name}" if how else f"{one.name} {one.more}"
+    return f"{how} {one.name}" if how else f"{one.name} {one.more.partition(' ')[0]}"
+
+
+def _nearest(name: str, known: Iterable[str], least: float) -> str:
+    """The known name that is nearest to one that is not there, as the end of a sentence; empty if none is near."""
+    like = [one for one in known if abs(len(one) - len(name)) <= _FEW and one[:1] == name[:1] and one != name]
+    found = get_close_matches(name, like, 1, least)
+    return f"; the nearest is {found[0]}" if found else ""
+
+
+def _callable(name: str) -> str:
+    """The last part of a dotted name, with the class before it."""
+    owner, _, last = name.rpartition(".")
+    of = owner.rpartition(".")[2]
+    return f"{of}.{last}" if of[:1].isupper() else last
+
+
+def _value(text: str) -> str:
+    """A plain value in one spelling."""
+    bare = text.strip().strip("\"'").strip()
+    return bare.lower() if bare.lower() in {"true", "false"} else re.sub(r"(?<=\d)_(?=\d)", "", bare)
 
 
 def _bare(name: str) -> str:

@@ -23,13 +23,29 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
 PROSE = ("*.md", "*.mdc", "*.rst", "*.txt", "*.adoc", "*.svg", "*.lock", "*.ipynb")
-"""Prose: its words are no evidence that a name exists, because it repeats what was once true."""
+"""Prose: its words are no evidence that a name exists, because it may repeat outdated statements."""
 LONGEST_PATH = 4_096
 _MOST_WALKED = 200_000
 _MOST_WORDS = 300
 """Most words in one question to git's history."""
 _WORD = re.compile(r"[^\W\d]\w*")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*\w")
+_MEMBER = re.compile(
+    r"(?:\.|::|\b(?:def|fn|func|function|get|set)\s+)([^\W\d]\w*)"
+    r"|^[ \t]*(?:(?:pub|public|private|protected|readonly|static|async|const|export)\s+)*([^\W\d]\w*)\s*[?]?[:=(]",
+    re.MULTILINE,
+)
+_BOUND = re.compile(
+    r"^[ \t]*(?:(?:const|let|var)\s+)?([^\W\d]\w*)\s*(?::[^=\n]{1,80})?=(?!=)|\b(?:as|for|const|let|var)\s+([^\W\d]\w*)"
+    r"|[(,]\s*([^\W\d]\w*)\s*(?=[:,)=])",
+    re.MULTILINE,
+)
+_CONFIGURATION = (".toml", ".json", ".yaml", ".yml", ".ini", ".cfg", ".env", ".properties")
+_SETTING = re.compile(
+    r"^[ \t]*(?:(?:export|const|let|var|pub|static)\s+)*[\"']?([^\W\d][\w.-]*)[\"']?\s*"
+    r"(?::[ \t]*[\w\[\].| ]{1,40}=|[=:])[ \t]*([^\n]{1,200}?)[ \t]*([,;]?)[ \t]*(?:\s#[^\n]*|//[^\n]*)?$",
+    re.MULTILINE,
+)
 
 
 class Departed(NamedTuple):
@@ -134,12 +150,44 @@ class WorkTree:
         A thousand patterns in one ``git grep`` take much longer than reading everything once.
         """
         found: set[str] = set()
+        for text in self._code():
+            found.update(_WORD.findall(text))
+            found.update(_OPTION.findall(text))
+        return frozenset(found)
+
+    @cached_property
+    def members(self) -> frozenset[str]:
+        """Words that code uses or defines as a member: after a dot, as a function, or at the beginning of a line."""
+        return frozenset(
+            word for text in self._code() for found in _MEMBER.finditer(text) for word in found.groups() if word
+        )
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """Words that code binds to a value: assigned, taken as a parameter, or bound by a loop or a block."""
+        return frozenset(
+            word for text in self._code() for found in _BOUND.finditer(text) for word in found.groups() if word
+        )
+
+    def settings(self, names: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+        """Where names stand at the beginning of a line with a value: value and file of each."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for path in sorted(self._files_of_code()) if names else ():
+            for name, value, comma in _SETTING.findall(self.text(path) or ""):
+                # In Python a comma ends a parameter, and a small name may be one of many variables.
+                is_plain = path.endswith(_CONFIGURATION) or (name.isupper() and not (comma and path.endswith(".py")))
+                if name in names and is_plain:
+                    found.setdefault(name, []).append((value, path))
+        return found
+
+    def _files_of_code(self) -> Iterator[str]:
+        """Every file that is neither prose nor one of the memory files."""
         for path in self.paths:
             if path not in self._memories and not any(PurePosixPath(path).match(glob) for glob in PROSE):
-                text = self.text(path) or ""
-                found.update(_WORD.findall(text))
-                found.update(_OPTION.findall(text))
-        return frozenset(found)
+                yield path
+
+    def _code(self) -> Iterator[str]:
+        return (self.text(path) or "" for path in self._files_of_code())
 
     def holding(self, pattern: str, *globs: str) -> list[str]:
         """The files in which a pattern matches (of extended regular expressions)."""

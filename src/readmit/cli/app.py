@@ -26,6 +26,7 @@ from readmit.cli.operation import (
     backup_commands,
     head_commands,
     key_commands,
+    policy_command,
     store_commands,
     witness_command,
     writer_commands,
@@ -86,7 +87,9 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
         store_commands.show_status,
         diagnosis_commands.check_workspace,
         admin_commands.admin,
+        admin_commands.forget_texts,
         audit_commands.audit,
+        policy_command.policy,
         key_commands.keys,
         writer_commands.writers,
         witness_command.serve_witness,
@@ -125,7 +128,7 @@ class Main(click.Group):
             return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Commands before options: they are what a reader looks for."""
+        """Commands before options: readers look for commands."""
         with formatter.section("Commands"):
             for title, names in _sections().items():
                 # A name is never broken at its hyphen.

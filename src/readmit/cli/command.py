@@ -1,9 +1,10 @@
-"""What every command shares: ``--json``, ``--debug``, the store it works on, and errors in one line."""
+"""The base of every command: ``--json``, ``--debug``, the store it works on, and errors in one line."""
 
 from __future__ import annotations
 
 import logging
 import sys
+from contextlib import contextmanager
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,15 +12,22 @@ import click
 
 from readmit.cli import error_lines
 from readmit.cli.options import GroupedOption
+from readmit.cli.output import emit, show
 from readmit.cli.references import Reference, resolve_params
 from readmit.cli.status import MEANINGS, Status
 from readmit.log.location import exists, names, shown
 from readmit.records.base import nfc
-from readmit.records.error_types import CheckLimitError, PendingAnswers, ReadmitError, StoreError
+from readmit.records.error_types import CheckLimitError, NotAllowedError, PendingAnswers, ReadmitError, StoreError
+from readmit.records.policy import OWNER
+from readmit.trust.signer_file import load_signer
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from rich.console import RenderableType
+
+    from readmit.workspace.agent import Agent
 
 DEFAULT_DB = "readmit.db"
 
@@ -39,6 +47,12 @@ class Invocation(NamedTuple):
         """Where the store is, as it may be printed: without a password."""
         return shown(self.db)
 
+    @property
+    def store_options(self) -> str:
+        """The options that make a command use the same store, if the defaults do not."""
+        options = {"--db": (self.store, DEFAULT_DB), "--workspace": (self.workspace, DEFAULT_NAME)}
+        return "".join(f" {name} {quote(value)}" for name, (value, usual) in options.items() if value != usual)
+
     def open(self) -> Workspace:
         """The workspace, which must exist: only ``init`` and ``play`` make one."""
         if not exists(self.db):
@@ -54,14 +68,18 @@ class Invocation(NamedTuple):
             return workspace.as_owner(signer=self.signer)
         return workspace if self.signer is None else _signing(workspace, self.signer)
 
-    def say(self, said: object, *lines: str) -> None:
-        """Print the outcome of a command: one JSON object, or lines for a person."""
-        from readmit.cli.output import emit, show
+    @contextmanager
+    def agent(self, **who: str) -> Iterator[Agent]:
+        """The agent that ``options.identity`` names: its principal, role and task."""
+        with self.open() as workspace:
+            yield workspace.agent(**who)
 
+    def say(self, said: object, *parts: RenderableType) -> None:
+        """Print the outcome of a command: one JSON object, or lines and tables for a person."""
         if self.json:
             emit(said)
         else:
-            show(*lines)
+            show(*parts)
 
     def acting(self, by: str | None) -> Workspace:
         """The workspace for an act of the owner, or of the overseer ``by``.
@@ -169,10 +187,6 @@ class CommandGroup(click.Group):
 
 def _signing(workspace: Workspace, file: str) -> Workspace:
     """The handle of the principal that a key is enrolled for."""
-    from readmit.records.error_types import NotAllowedError
-    from readmit.records.policy import OWNER
-    from readmit.trust.signer_file import load_signer
-
     signer = load_signer(file)
     for one in workspace.admin.writers.enrolled():
         if one.key == signer.keyid:

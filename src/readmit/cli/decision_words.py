@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.cli.item_words import DIGEST, disposition_table, draft_lines, short_digest
-from readmit.cli.output import shown, table
+from readmit.cli.item_words import disposition_table, draft_lines
+from readmit.cli.output import table
+from readmit.diagnosis.checkup import NOTES
 from readmit.diagnosis.history import looked_in_words
 from readmit.records.reasons import DutyState, Reason
 from readmit.text.english import counted
+from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -20,18 +23,19 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from readmit.diagnosis.missing_needs import Former, Lack
+    from readmit.diagnosis.symptoms import Diagnosis
     from readmit.records.decisions import ConstraintNote, Decision, Disposition, DutyNote
     from readmit.records.items import Drafted
 
 COLORS = {"admitted": "bold green", "blocked": "bold red", "reset": "bold yellow"}
+_NONE: Mapping[str, Drafted] = MappingProxyType({})
 _AGENT_FACING = ("kind", "epoch", "reasons", "view", "retracting")
-"""Fields of a decision that name no item left out, besides what the agent held itself."""
+"""Fields of a decision that name no item left out, besides items that the agent held itself."""
 
 
-def decision_json(decision: Decision, dispositions: Iterable[Disposition], lacks: Iterable[Lack]) -> dict[str, Any]:
-    """A decision with every candidate and what it lacked. For the operator: it names items that were left out."""
-    said = msgspec.structs.asdict(decision) | {"dispositions": tuple(dispositions), "lacking": tuple(lacks)}
+def decision_json(decision: Decision, dispositions: Iterable[Disposition], why: Diagnosis | None) -> dict[str, Any]:
+    """A decision with every candidate and why it fell short. For the operator: it names items that were left out."""
+    said = msgspec.structs.asdict(decision) | {"dispositions": tuple(dispositions), "why": why}
     return {"return": said.pop("return_id"), **said}
 
 
@@ -42,15 +46,21 @@ def agent_json(decision: Decision) -> dict[str, Any]:
 
 
 def report_parts(
-    decision: Decision, dispositions: Iterable[Disposition], lacks: Iterable[Lack], drafts: Mapping[str, Drafted]
+    decision: Decision,
+    dispositions: Iterable[Disposition],
+    why: Diagnosis | None,
+    *,
+    drafts: Mapping[str, Drafted] = _NONE,
+    store: str = "",
 ) -> Iterator[RenderableType]:
-    """A decision with every duty and candidate, and what it lacked. For the operator."""
+    """A decision with every duty and candidate, and why it fell short. For the operator."""
     yield verdict_line(decision)
     yield from detail_lines(decision)
     yield from duty_tables(decision)
-    yield from lack_lines(lacks)
     yield from ("", disposition_table(dispositions))
     yield from draft_lines(drafts)
+    if why is not None:
+        yield from symptom_lines(why, store)
 
 
 def verdict_line(decision: Decision) -> Text:
@@ -73,47 +83,43 @@ def verdict_line(decision: Decision) -> Text:
     return line
 
 
-def detail_lines(decision: Decision, *, private: bool = True) -> Iterator[Text]:
-    """What is missing, why, and what comes back; with ``private``, also what does not and what was not examined."""
-    from rich.text import Text
-
+def detail_lines(decision: Decision, *, private: bool = True) -> Iterator[str]:
+    """Missing needs, reasons and the view; with ``private``, also withheld experiences and the examination."""
     if decision.missing:
-        yield Text(f"Missing: {', '.join(decision.missing)}")
+        yield f"Missing: {', '.join(decision.missing)}"
     if decision.view is not None and decision.view.partial:
-        yield Text(f"Withheld: {', '.join(decision.view.withheld)}. The view holds whole duties only, not these.")
+        yield f"Withheld: {', '.join(decision.view.withheld)}. The view holds whole duties only, not these."
     for reason in decision.reasons:
-        yield Text(f"Because: {reason}. {reason.doc}")
+        yield f"Because: {reason}. {reason.doc}"
     if decision.view is not None and decision.view.items:
-        yield Text(f"View: {' '.join(item.id for item in decision.view.items)}")
+        yield f"View: {' '.join(item.id for item in decision.view.items)}"
     elif decision.view is not None:
-        yield Text("The view is empty: no duty applies, and the policy's nothing_owed hands over nothing else.")
+        yield "The view is empty: no duty applies, and the policy's nothing_owed hands over nothing else."
     yield from _retractions(decision)
     for label, ids in experience_ids(decision).items():
         if ids and (private or label == "readmitted"):
-            yield Text(f"Experiences {label}: {', '.join(ids)}")
+            yield f"Experiences {label}: {', '.join(ids)}"
     if private and not decision.faults:
-        yield Text(f"Implicit changes: {shown(looked_in_words(decision))}")
+        yield f"Implicit changes: {one_line(looked_in_words(decision))}"
 
 
-def _retractions(decision: Decision) -> Iterator[Text]:
-    """What is new to the agent, what was said again, and what it held and should no longer rely on."""
-    from rich.text import Text
-
+def _retractions(decision: Decision) -> Iterator[str]:
+    """New items, items that were confirmed again, and retractions."""
     items = () if decision.view is None else decision.view.items
     for label, news in (("New since departure", "new"), ("Confirmed again since departure", "confirmed")):
         if names := [item.id for item in items if item.news == news]:
-            yield Text(f"{label}: {' '.join(names)}")
+            yield f"{label}: {' '.join(names)}"
     made = decision.retractions
     for label, listed in (("No longer holds", made.fallen), ("In doubt", made.in_doubt)):
         for one in listed:
             about = f" about {one.slot}" if one.slot is not None else ""
             since = f" since {one.since:%Y-%m-%d %H:%M:%S} UTC" if one.since is not None else ""
             instead = f"; instead: {one.instead}" if one.instead is not None else ""
-            yield Text(f"{label}: {one.id}{about}, {one.state}{since}{instead}")
+            yield f"{label}: {one.id}{about}, {one.state}{since}{instead}"
     if made.more:
-        yield Text(f"Not listed for lack of room: {made.more} more")
+        yield f"Not listed for lack of room: {made.more} more"
     if made.earlier:
-        yield Text(f"Had fallen before departure: {made.earlier} more")
+        yield f"Had fallen before departure: {made.earlier} more"
 
 
 def duty_tables(decision: Decision) -> Iterator[Table | str]:
@@ -150,34 +156,22 @@ def _outcome(note: DutyNote | ConstraintNote) -> str:
     return words.strip()
 
 
-def lack_lines(lacks: Iterable[Lack]) -> Iterator[Text]:
-    """What a return lacked, what met it last and why that is out, and what to do. For the operator."""
+def symptom_lines(found: Diagnosis, store: str = "") -> Iterator[Text | str]:
+    """The problems of a return or a workspace, with the commands that fix them. For the operator.
+
+    ``store`` are the options that make the commands use the same store.
+    """
     from rich.text import Text
 
-    for one in lacks:
-        yield Text("")
-        yield Text(_lack(one), style="bold")
-        for former in one.last:
-            yield Text(f"  {_former(former)}")
-        for now in one.instead:
-            yield Text(f"  Now: {now.item} “{shown(now.text)}”, drafted and evidence only once a principal links it")
+    for number, one in enumerate(found.symptoms, 1):
+        yield ""
+        yield Text.assemble((f"{number}. ", "dim"), (one.says, "yellow" if one.trouble in NOTES else "bold red"))
+        for ground in one.grounds:
+            yield f"   {ground}"
         for remedy in one.remedies:
-            yield Text(f"  Do: {shown(remedy.call)}")
-            yield Text(f"   or {shown(remedy.command)}")
-
-
-def _lack(one: Lack) -> str:
-    if one.kind == "dependency":
-        needing = f"needed by {', '.join(one.duties)}" if one.duties else "needed by no duty"
-        never = "" if one.last else "; nothing has met it yet"
-        return f"Lacking {one.name}{', critical' if one.critical else ''}: {needing}{never}"
-    of = f" of {one.duties[0]}" if one.kind == "frontier" else ""
-    return f"Not fit to be handed over: {one.kind}{of if one.duties != (one.name,) else ''} {one.name}"
-
-
-def _former(one: Former) -> str:
-    why = DIGEST.sub(lambda found: short_digest(found.group()), " ".join(one.why))
-    return f"{one.item} “{shown(one.text)}” is {one.state}: {why}"
+            yield Text(f"   {one_line(remedy.command)}{store}", style="cyan")
+    for limit in found.not_looked_at:
+        yield Text(f"Not looked at: {limit}.", style="dim")
 
 
 def _ratio(value: Fraction) -> str:

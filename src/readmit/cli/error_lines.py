@@ -12,6 +12,7 @@ import click
 from readmit.cli.references import label_of
 from readmit.cli.status import Status
 from readmit.records.acts.kinds import KINDS
+from readmit.text.escapes import json_text, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,26 +23,22 @@ _FIELD = re.compile(r"^(?:[a-z]+\.)?([a-z_]+)(?:\[\d+\])?(?=: | must )")
 
 def report_error(error: Exception, message: str, *, as_json: bool, debug: bool) -> Status:
     """One line on standard error, or one JSON object on standard output; and a traceback on demand."""
-    from readmit.text.escapes import escaped
-
     if debug:
         traceback.print_exception(error)
     if as_json:
         click.echo(as_object(type(error).__name__, message))
     else:
-        click.echo(f"error: {' '.join(escaped(message).split())}", err=True)
+        click.echo(f"error: {one_line(message)}", err=True)
     return Status.ERROR
 
 
 def as_object(kind: str, message: str) -> str:
     """An error as the JSON object that every command prints."""
-    from readmit.text.escapes import json_text
-
     return json_text({"error": {"type": kind, "message": message}}, indent=2)
 
 
 def of_file(error: OSError) -> str:
-    """What is wrong with a file, and the missing folder if that is the cause."""
+    """The problem of a file, and the missing folder if that is the cause."""
     if isinstance(error, FileNotFoundError) and isinstance(error.filename, str):
         folder = Path(error.filename).parent
         if not folder.is_dir():
@@ -52,7 +49,7 @@ def of_file(error: OSError) -> str:
 
 
 def name_of(file: IO[bytes]) -> str:
-    """What a file is called in an error."""
+    """The name of a file in an error."""
     name = str(getattr(file, "name", "-"))
     return "standard input" if name in {"-", "<stdin>"} else name
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.cli.item_words import agent_in_words, short_digest
-from readmit.cli.output import plain, shown, table
+from readmit.cli.item_words import agent_in_words
+from readmit.cli.output import plain, table
 from readmit.records.acts.event import Checkpoint
 from readmit.records.acts.held_back import Wait
 from readmit.records.acts.kinds import sentence
@@ -15,6 +15,7 @@ from readmit.records.acts.leases import Lease
 from readmit.records.decisions import Returned
 from readmit.records.evidence import Evidence
 from readmit.records.items import Item
+from readmit.text.escapes import one_line, shorten_digests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,12 +53,12 @@ def event_table(events: list[Event]) -> Table:
 
 
 def event_line(one: Event) -> str:
-    """What an event says, on one line."""
+    """The content of an event, on one line."""
     match one.payload:
         case Evidence(text=text):
-            return f"{short_digest(one.digest)} “{shown(text)}”"
+            return f"{shorten_digests(one.digest)} “{one_line(text)}”"
         case Item(id=name, text=text):
-            return f"{name} “{shown(text)}”"
+            return f"{name} “{one_line(text)}”"
         case Returned(request=request, kind=kind):
             return f"{request.return_id}: {kind}"
         case Checkpoint(identity=identity, reason=""):
@@ -67,12 +68,12 @@ def event_line(one: Event) -> str:
         case Lease(identity=identity, until=until):
             return f"{agent_in_words(identity)} until {until.isoformat(timespec='seconds')}"
         case Wait(limit=limit):
-            return f"{one.name}: {shown(limit)}"
+            return f"{one.name}: {one_line(limit)}"
         case payload if one.kind.wording is not None:
             why = getattr(payload, "reason", "")
             return sentence(one.kind, payload) + (f": {why}" if why else "")
         case payload:
-            return ", ".join(f"{name} {shown(value)}" for name, value in _flat(msgspec.to_builtins(payload)))
+            return ", ".join(f"{name} {one_line(value)}" for name, value in _flat(msgspec.to_builtins(payload)))
 
 
 def _flat(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -82,7 +83,7 @@ def _flat(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         elif isinstance(value, list | tuple):
             yield name, " ".join(map(str, value))
         else:
-            yield name, short_digest(str(value))
+            yield name, shorten_digests(one_line(str(value)))
 
 
 def observation_lines(seen: Event, items: tuple[str, ...]) -> Iterator[str]:
@@ -90,6 +91,6 @@ def observation_lines(seen: Event, items: tuple[str, ...]) -> Iterator[str]:
     evidence = seen.payload
     text, source = (evidence.text, evidence.source) if isinstance(evidence, Evidence) else ("", "")
     yield f"{seen.digest}: {source}"
-    yield f"“{shown(text)}”"
-    yield f"Observed by {shown(seen.by)}, {seen.at.isoformat(timespec='seconds')}, epoch {seen.epoch}"
+    yield f"“{one_line(text)}”"
+    yield f"Observed by {one_line(seen.by)}, {seen.at.isoformat(timespec='seconds')}, epoch {seen.epoch}"
     yield f"Evidence for: {', '.join(items) or 'no item yet'}"

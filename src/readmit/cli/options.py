@@ -57,22 +57,36 @@ MOMENT = MomentType()
 DURATION = DurationType()
 
 
-def identity(function: F) -> F:
-    """The agent: a principal in a role on a task. The caller has authenticated it."""
-    for name, meaning in (
-        ("task", "Task the agent works on."),
-        ("role", "Role the agent acts in."),
-        ("principal", "The agent."),
-    ):
-        env = f"READMIT_{name.upper()}"
-        function = click.option(f"--{name}", required=True, envvar=env, metavar="NAME", help=f"{meaning} [env: {env}]")(
-            function
+def bundled(*added: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options as one decorator, in this order."""
+
+    def add(function: F) -> F:
+        for one in reversed(added):
+            function = one(function)
+        return function
+
+    return add
+
+
+def agent_options(*, required: bool) -> Callable[[F], F]:
+    """An agent: a principal in a role on a task. The caller has authenticated it."""
+    meanings = {"principal": "The agent.", "role": "Role the agent acts in.", "task": "Task the agent works on."}
+    return bundled(
+        *(
+            click.option(
+                f"--{name}", required=required, envvar=f"READMIT_{name.upper()}", metavar="NAME",
+                help=f"{meaning} [env: READMIT_{name.upper()}]",
+            )
+            for name, meaning in meanings.items()
         )
-    return function
+    )  # fmt: skip
+
+
+identity = agent_options(required=True)
 
 
 def signing() -> click.Option:
-    """The key that signs what the command writes."""
+    """The key that signs the events of the command."""
     return click.Option(
         ["--signer"],
         type=click.Path(dir_okay=False),
@@ -123,50 +137,38 @@ def governor(function: F) -> F:
     return click.option("--by", metavar="NAME", help="Overseer who does this. Default: the owner.")(signer(function))
 
 
-def scope(function: F) -> F:
-    """Who may see what is written. Everybody by default."""
-    for add in reversed(
-        (
-            click.option(
-                "--task", envvar="READMIT_TASK", metavar="NAME", help="Only this task may see it. [env: READMIT_TASK]"
-            ),
-            click.option("--role", "roles", multiple=True, metavar="NAME", help="Only this role may. Repeatable."),
-            click.option("--principal", "principals", multiple=True, metavar="NAME", help="Only they may. Repeatable."),
-        )
-    ):
-        function = add(function)
-    return function
+scope = bundled(
+    click.option(
+        "--task", envvar="READMIT_TASK", metavar="NAME", help="Only this task may see it. [env: READMIT_TASK]"
+    ),
+    click.option("--role", "roles", multiple=True, metavar="NAME", help="Only this role may. Repeatable."),
+    click.option("--principal", "principals", multiple=True, metavar="NAME", help="Only they may. Repeatable."),
+)
+"""The readers of an event. Everybody by default."""
 
-
-def item_fields(function: F) -> F:
-    """What every kind of item can say."""
-    for add in reversed(
-        (
-            click.option("--id", "id", metavar="ID", help="Name of the item; makes the write idempotent."),
-            click.option(
-                "--source", "sources", multiple=True, metavar="TEXT|@FILE|DIGEST",
-                help="Evidence it rests on: what was observed, a file that holds it, or the digest or id of an "
-                "observation; of a digest, 8 characters may be enough. Repeatable.",
-            ),
-            click.option("--slot", metavar="ID", help="What it is about; a later item about it replaces this one."),
-            click.option(
-                "--depends-on", type=Reference("item"), multiple=True, metavar="ITEM",
-                help="Premise it rests on. Repeatable.",
-            ),
-            scope,
-            click.option("--private", is_flag=True, help="Private to the principals named."),
-            click.option("--purpose", "purposes", multiple=True, metavar="NAME", help="Only for this. Repeatable."),
-            click.option(
-                "--applies-to", "tasks", multiple=True, metavar="TASK", help="Only applicable to this task. Repeatable."
-            ),
-            click.option(
-                "--valid-from", type=MOMENT, metavar="TIME", help="True from this moment, as in 2026-05-04T09:00:00Z."
-            ),
-            click.option("--valid-until", type=MOMENT, metavar="TIME", help="True until this moment."),
-        )
-    ):  # fmt: skip
-        function = add(function)
-    return function
+item_fields = bundled(
+    click.option("--id", "id", metavar="ID", help="Name of the item; makes the write idempotent."),
+    click.option(
+        "--source", "sources", multiple=True, metavar="TEXT|@FILE|DIGEST",
+        help="Evidence it rests on: what was observed, a file that holds it, or the digest or id of an "
+        "observation; of a digest, 8 characters may be enough. Repeatable.",
+    ),
+    click.option("--slot", metavar="ID", help="What it is about; a later item about it replaces this one."),
+    click.option(
+        "--depends-on", type=Reference("item"), multiple=True, metavar="ITEM", help="Premise it rests on. Repeatable."
+    ),
+    scope,
+    click.option("--private", is_flag=True, help="Private to the principals named."),
+    click.option("--purpose", "purposes", multiple=True, metavar="NAME", help="Only for this. Repeatable."),
+    click.option(
+        "--applies-to", "applies_to", multiple=True, metavar="TASK", help="Only for this task. Repeatable."
+    ),
+    click.option(
+        "--valid-from", type=MOMENT, metavar="TIME", help="True from this moment, as in 2026-05-04T09:00:00Z."
+    ),
+    click.option("--valid-until", type=MOMENT, metavar="TIME", help="True until this moment."),
+)  # fmt: skip
+"""The fields that every kind of item has."""
 
 
 def is_typed(name: str) -> bool:
@@ -190,3 +192,14 @@ class GroupedOption(click.Option):
 def grouped(heading: str) -> Callable[..., Callable[[F], F]]:
     """``click.option`` for the options under one heading."""
     return partial(click.option, cls=GroupedOption, group=heading)
+
+
+_LARGEST_PORT = 65_535
+
+
+def listen_address(listen: str) -> tuple[str, int]:
+    """Host and port of ``--listen``."""
+    host, colon, port = listen.rpartition(":")
+    if not colon or not (port.isascii() and port.isdigit()) or int(port) > _LARGEST_PORT:
+        raise click.UsageError(f"--listen: {listen!r} is not HOST:PORT; for example 127.0.0.1:8420")
+    return host.removeprefix("[").removesuffix("]"), int(port)

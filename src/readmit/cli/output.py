@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from readmit.text.escapes import escaped, json_text
+from readmit.text.escapes import json_text, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -68,7 +68,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, prose
     from rich.table import Table
     from rich.text import Text
 
-    cells = [[cell if isinstance(cell, Text) else Text(shown(cell)) for cell in row] for row in rows]
+    cells = [[cell if isinstance(cell, Text) else Text(one_line(cell)) for cell in row] for row in rows]
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for place, name in enumerate(columns):
         if name == prose:
@@ -88,11 +88,6 @@ def console(width: int | None = None) -> Console:
     screen = Console(markup=False, highlight=False, emoji=False, soft_wrap=False)
     screen.width = min(screen.width, WIDEST) if width is None else width
     return screen
-
-
-def shown(text: str) -> str:
-    """User text on one line, without terminal control characters."""
-    return " ".join(escaped(text).split())
 
 
 @contextmanager

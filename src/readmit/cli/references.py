@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
+from readmit.records.acts.event import KeyChange
 from readmit.records.error_types import ReadmitError, UnknownError
 from readmit.records.identity import OWN
 from readmit.workspace.workspace import desk_of
+from readmit.writing import rights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +27,7 @@ _ALL = 2**31 - 1
 
 
 class Found(NamedTuple):
-    """An id on the log, and what it refers to."""
+    """An id on the log, and its name space."""
 
     space: str
     name: str
@@ -57,7 +59,7 @@ class Reference(click.ParamType[str]):
 def find_ids(
     workspace: Workspace, spaces: Sequence[str], beginning: str, *, limit: int = _MANY, by: str | None = None
 ) -> list[Found]:
-    """The ids with a prefix in some name spaces; for a writer, only of what it may know of."""
+    """The ids with a prefix in some name spaces; for a writer, only of events that it may know of."""
     found: list[Found] = []
     for space in spaces:
         if space == KEY:
@@ -73,13 +75,11 @@ def find_ids(
 
 
 def _may_be_hidden(space: str, beginning: str) -> bool:
-    """Whether what is not for everybody may have such an id: it has one of its writer's own."""
+    """Whether an event with a restricted audience may have such an id: it has one of its writer's own."""
     return space == EVIDENCE or beginning.startswith(OWN)
 
 
 def _is_known(workspace: Workspace, space: str, name: str, by: str) -> bool:
-    from readmit.writing import rights
-
     log, rules = desk_of(workspace).log, lambda: workspace.admin.policy
     check = {"item": rights.item_for, "dispute": rights.dispute_for, EVIDENCE: rights.check_evidence}.get(space)
     try:
@@ -132,13 +132,11 @@ def _meant(workspace: Workspace, spaces: Sequence[str], given: str, label: str, 
 
 
 def label_of(param: click.Parameter) -> str:
-    """What a parameter is called on the command line."""
+    """The name of a parameter on the command line."""
     if isinstance(param, click.Option):
         return max(param.opts, key=len)
     return (param.metavar or str(param.name).upper()).rstrip(".…")
 
 
 def _keys(workspace: Workspace) -> set[str]:
-    from readmit.records.acts.event import KeyChange
-
     return {event.payload.key for event in workspace.admin.keys.changes() if isinstance(event.payload, KeyChange)}

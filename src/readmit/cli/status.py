@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """What a caller can rely on without reading the output."""
+    """The outcome of a command, for callers that do not read its output."""
 
     OK = 0
     ERROR = 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.diagnosis.lacks import unrequired
-from readmit.diagnosis.like_names import printed
+from readmit.diagnosis.missing_needs import EVIDENCE
 from readmit.diagnosis.symptoms import Diagnosis, Symptom, Trouble
 from readmit.diagnosis.trial import rehearse
 from readmit.diagnosis.why import outcome, symptoms, unsigned, who
@@ -22,6 +22,7 @@ from readmit.records.remedies import BLANK, act, come_back, depart, govern, swee
 from readmit.rules.capture.checkpoint import checkpoint
 from readmit.state.absence import last_absence, tenure_in
 from readmit.state.roles import role_of
+from readmit.text.escapes import one_line
 from readmit.writing.limit_queue import waiting
 from readmit.writing.passed_plans import notices
 
@@ -37,7 +38,6 @@ AGENTS = 20
 """Most agents that are checked."""
 LONG = timedelta(days=7)
 """An absence that is worth mentioning."""
-EVIDENCE = (Kind.FACT, Kind.ROLE_CONSTRAINT, Kind.INTERFACE_CONSTRAINT)
 # Worth knowing, but no problem by itself: what is missing because of it is its own finding.
 NOTES = frozenset(
     {
@@ -91,7 +91,7 @@ def checkup(desk: Desk, agent: Identity | None = None) -> Checkup:
             hint = "To look at an agent before it departs, name it: --principal, --role and --task."
             found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (hint,), (depart(blank),)))
             in_order = False
-    says = f"Workspace {printed(log.workspace)} at epoch {log.head}: " + (
+    says = f"Workspace {one_line(log.workspace)} at epoch {log.head}: " + (
         "its key and its policy are in order." if in_order else "something is wrong."
     )
     return Checkup(Diagnosis(says, tuple(found), left_out), tuple(_agent(desk, one) for one in agents))
@@ -99,29 +99,33 @@ def checkup(desk: Desk, agent: Identity | None = None) -> Checkup:
 
 def settings(policy: Policy) -> Iterator[Symptom]:
     """Settings under which nothing, or almost nothing, could ever be handed over."""
-    if not set(EVIDENCE).intersection(policy.kinds):
-        said = "The policy admits no kind of item that can be evidence (kinds), so no duty can ever be covered."
-        yield Symptom(Trouble.POLICY, said, (), (), (govern(policy, kinds=(*policy.kinds, Kind.FACT)),))
-    for name, least in (("max_items", 2), ("max_chars", 1), ("max_item_chars", 1)):
-        if getattr(policy, name) < least:
-            said = f"The policy's {name} is {getattr(policy, name)}: no duty with its evidence fits."
-            yield Symptom(Trouble.POLICY, said, (), (), (govern(policy, **{name: getattr(Policy(), name)}),))
+    if not set(EVIDENCE).intersection(policy.paper.kinds):
+        said = "The policy admits no kind of item that can be evidence (paper.kinds), so no duty can ever be covered."
+        yield Symptom(
+            Trouble.POLICY, said, (), (), (govern(policy, paper={"kinds": (*policy.paper.kinds, Kind.FACT)}),)
+        )
+    for name, least in (("items", 2), ("chars", 1), ("item_chars", 1)):
+        if getattr(policy.budgets, name) < least:
+            said = f"The policy's budgets.{name} is {getattr(policy.budgets, name)}: no duty with its evidence fits."
+            yield Symptom(
+                Trouble.POLICY, said, (), (), (govern(policy, budgets={name: getattr(Policy().budgets, name)}),)
+            )
 
 
 def _waiting(desk: Desk) -> Iterator[Symptom]:
     """Events that wait for an overseer. Their texts are not shown: some may be private."""
-    overseer = next(iter(desk.policy.overseers), OWNER)
+    overseer = next(iter(desk.policy.evidence.overseers), OWNER)
     for event in waiting(desk.log):
         if isinstance(event.payload, Wait):
-            said = f"An act of {printed(event.by)} of {event.at:%Y-%m-%d %H:%M} UTC waits for an overseer."
+            said = f"An act of {one_line(event.by)} of {event.at:%Y-%m-%d %H:%M} UTC waits for an overseer."
             answers = (act("approve", event.name, by=overseer), act("decline", event.name, by=overseer))
-            yield Symptom(Trouble.WAITING, said, (event.name,), (printed(event.payload.limit),), answers)
+            yield Symptom(Trouble.WAITING, said, (event.name,), (one_line(event.payload.limit),), answers)
 
 
 def _passed_over(desk: Desk) -> Iterator[Symptom]:
     """Plans that later news passed over. Items for particular principals are not named."""
     for notice in notices(desk.log, desk.writer.author.name, desk.policy, desk.writer.now()):
-        said = printed(str(notice))
+        said = one_line(str(notice))
         yield Symptom(Trouble.DISPUTED, said, (notice.plan, notice.news), (), notice.remedies)
 
 
@@ -131,7 +135,7 @@ def _unswept(desk: Desk) -> Iterator[Symptom]:
     over = [held.lease for event in log.leases() if (held := tenure_in(log, event)) and held.lease.until <= moment]
     for lease in over[:AGENTS]:
         who, when = lease.identity, f"{lease.until:%Y-%m-%d %H:%M} UTC"
-        said = f"The lease of {printed(who.principal)} on {printed(who.task)} ran out at {when}, and no sweeper runs."
+        said = f"The lease of {one_line(who.principal)} on {one_line(who.task)} ran out at {when}, and no sweeper runs."
         yield Symptom(Trouble.UNSWEPT, said, (), (), (sweep(),))
 
 
@@ -148,7 +152,7 @@ def _agent(desk: Desk, identity: Identity) -> Diagnosis:
     else:
         departed = _leaving(log, identity, now)
         if absence is None:
-            agent, task = printed(identity.principal), printed(identity.task)
+            agent, task = one_line(identity.principal), one_line(identity.task)
             said = f"{agent} has never departed from {task}, so it cannot return to it."
             found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (), (depart(identity),)))
     trial = rehearse(desk, departed, identity, purpose=None)
@@ -168,5 +172,5 @@ def _leaving(log: Log, identity: Identity, now: datetime) -> Checkpoint:
 def _long_away(departed: Checkpoint, identity: Identity, now: datetime) -> Iterator[Symptom]:
     if now - departed.at > LONG:
         days = (now - departed.at).days
-        said = f"{printed(identity.principal)} has been away from {printed(identity.task)} for {days} days."
+        said = f"{one_line(identity.principal)} has been away from {one_line(identity.task)} for {days} days."
         yield Symptom(Trouble.LONG_AWAY, said, (departed.id,), (), (come_back(identity),))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.diagnosis.fixes import reopened
-from readmit.diagnosis.history import in_words
 from readmit.diagnosis.like_names import quoted, state_word
-from readmit.diagnosis.symptoms import Symptom, Trouble
-from readmit.records.items import Frontier, Obligation
-from readmit.records.reasons import DutyState
+from readmit.diagnosis.symptoms import MOST, Symptom, Trouble
+from readmit.records.items import Obligation
+from readmit.records.reasons import DutyState, Reason
 from readmit.records.remedies import BLANK, come_back, confirm, govern, write
 
 if TYPE_CHECKING:
@@ -19,9 +18,7 @@ if TYPE_CHECKING:
     from readmit.records.decisions import DutyNote
     from readmit.records.remedies import Remedy
 
-MOST = 3
 _TROUBLES = {
-    DutyState.DRAFTED: Trouble.DRAFTED,
     DutyState.OTHER_PURPOSE: Trouble.OTHER_PURPOSE,
     DutyState.NOT_IMPOSED: Trouble.WRITER,
     DutyState.NOT_BEGUN: Trouble.TIME,
@@ -54,14 +51,15 @@ def nothing_owed(trial: Trial) -> Iterator[Symptom]:
         () if near else (_duty(trial),),
     )
     yield from near
-    if trial.policy.nothing_owed != "fill" and trial.items:
-        handed = "an empty view" if trial.policy.nothing_owed == "empty" else "nothing at all"
+    fill = trial.policy.returns.fill
+    if fill in ("never", "block") and trial.items:
+        handed = "an empty view" if fill == "never" else "nothing at all"
         yield Symptom(
             Trouble.POLICY,
-            f"Where nothing is owed, the policy hands over {handed} (nothing_owed = {trial.policy.nothing_owed}).",
+            f"Where nothing is owed, the policy hands over {handed} (returns.fill = {fill}).",
             (),
-            ("With fill, it hands over what stands, the newest first.",),
-            (govern(trial.policy, nothing_owed="fill"),),
+            ("With nothing_owed, it hands over what stands, the newest first.",),
+            (govern(trial.policy, returns={"fill": "nothing_owed"}),),
         )
 
 
@@ -69,11 +67,12 @@ def _not_owed(trial: Trial, note: DutyNote) -> Iterator[Symptom]:
     name = note.obligation
     duty = trial.items[name]
     if note.state in _TROUBLES and isinstance(duty, Obligation):
+        drafted = note.state is DutyState.NOT_IMPOSED and duty.drafted is not None
         yield Symptom(
-            _TROUBLES[note.state],
+            Trouble.DRAFTED if drafted else _TROUBLES[note.state],
             f"The duty {name} {quoted(duty.text)} is not owed: {note.state.doc}",
             (name,),
-            (*in_words(trial.judged[name]), *_begins(duty, note.state)),
+            (*trial.why(name), *_begins(duty, note.state)),
             tuple(_owing(trial, duty, note.state)),
         )
 
@@ -81,9 +80,9 @@ def _not_owed(trial: Trial, note: DutyNote) -> Iterator[Symptom]:
 def _owing(trial: Trial, duty: Obligation, state: DutyState) -> Iterator[Remedy]:
     who = trial.request.identity
     match state:
-        case DutyState.DRAFTED if trial.policy.drafts == "confirm":
+        case DutyState.NOT_IMPOSED if Reason.DRAFT_UNCONFIRMED in trial.judged[duty.id].reasons:
             yield confirm(duty.id, trial.other_writer(duty.by))
-        case DutyState.DRAFTED | DutyState.NOT_IMPOSED | DutyState.OTHER_TASK:
+        case DutyState.NOT_IMPOSED | DutyState.OTHER_TASK:
             yield next(reopened(trial, duty))
         case DutyState.OTHER_PURPOSE:
             yield come_back(who, purpose=duty.purposes[0])
@@ -97,8 +96,7 @@ def _begins(duty: Obligation, state: DutyState) -> Iterator[str]:
 def _duty(trial: Trial) -> Remedy:
     """The remedy: a duty that requires the standing items."""
     names: dict[str, None] = {}
-    for item in reversed(tuple(trial.items.values())):
-        if not isinstance(item, Obligation | Frontier) and trial.fit(item.id):
-            names |= dict.fromkeys(item.supports or ((item.slot,) if item.slot else ()))
+    for item in trial.standing():
+        names |= dict.fromkeys(item.supports or ((item.slot,) if item.slot else ()))
     required = list(names)[:MOST] or [BLANK]
     return write("oblige", required=required, by=trial.writer(), task=trial.request.identity.task)

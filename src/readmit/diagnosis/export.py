@@ -124,7 +124,7 @@ class _Story:
                 self._return(event, returned)
             case Exposed() as exposed:
                 self._exposure(event, exposed)
-            case Overrule(grant="restore", target=target):
+            case Overrule(target=target):
                 self._change(event, target)
             case payload if event.kind.ends_items:
                 for target in targets_of(payload):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.diagnosis.like_names import printed
 from readmit.diagnosis.symptoms import Symptom, Trouble
 from readmit.records.policy import OWNER
 from readmit.records.reasons import Reason
 from readmit.records.remedies import Remedy, come_back, depart, void
+from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ _VERIFY = Remedy("audit(workspace.log)", "readmit audit verify")
 def faults(trial: Trial) -> Iterator[Symptom]:
     """Symptoms of a failed return, each with its remedy before the next try."""
     for reason in trial.decision.faults:
-        note = (printed(trial.decision.note),) if trial.decision.note else ()
+        note = (one_line(trial.decision.note),) if trial.decision.note else ()
         yield Symptom(Trouble.FAULT, reason.doc, (reason,), note, tuple(_remedies(trial, reason)))
 
 
@@ -36,7 +36,7 @@ def _remedies(trial: Trial, reason: Reason) -> Iterator[Remedy]:
             yield _VERIFY
             yield depart(who)
         case Reason.CLOCK_SKEW if trial.request.jump is not None:
-            yield void(trial.request.jump.epoch, by=next(iter(trial.request.policy.overseers), OWNER))
+            yield void(trial.request.jump.epoch, by=next(iter(trial.request.policy.evidence.overseers), OWNER))
             yield come_back(who, purpose=trial.request.purpose)
         case Reason.SIGNER_FAILED:
             yield ROTATE

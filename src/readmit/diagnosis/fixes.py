@@ -21,20 +21,16 @@ SAID_BADLY = frozenset(
     {
         Reason.UNPROVEN,
         Reason.EVIDENCE_MISSING,
-        Reason.EVIDENCE_ALTERED,
-        Reason.REFERENCE_UNBOUND,
         Reason.WRITER_NOT_ALLOWED,
         Reason.WRITER_NOT_SIGNED,
         Reason.DRAFT_REFUSED,
-        Reason.DRAFT_NOT_CARRIED,
         Reason.OTHER_TASK,
         Reason.PRINCIPAL_OUT_OF_SCOPE,
-        Reason.ROLE_OUT_OF_SCOPE,
-        Reason.TASK_OUT_OF_SCOPE,
+        Reason.OUT_OF_SCOPE,
     }
 )
 # Its later version or time decides: there is nothing to remove.
-_FINAL = frozenset({Reason.SETTLED, Reason.FRONTIER_MOVED, Reason.NOT_YET_VALID, Reason.OTHER_WORKSPACE})
+_FINAL = frozenset({Reason.SETTLED, Reason.FRONTIER_MOVED, Reason.NOT_YET_VALID})
 
 
 def mended(trial: Trial, item: Item, *, need: str | None = None) -> tuple[Remedy, ...]:
@@ -65,9 +61,9 @@ def against(trial: Trial, item: Item, cause: Cause) -> Iterator[Remedy]:
             by = trial.uninvolved(item.by, cause.by) if contested else trial.other_writer(item.by)
             yield act("resolve", cause.ref, keep=[item.id], by=by)
         case Reason.TOO_LARGE:
-            yield govern(trial.policy, max_item_chars=item.length)
+            yield govern(trial.policy, budgets={"item_chars": item.length})
         case Reason.KIND_NOT_ADMITTED:
-            yield govern(trial.policy, kinds=(*trial.policy.kinds, item.kind))
+            yield govern(trial.policy, paper={"kinds": (*trial.policy.paper.kinds, item.kind)})
         case Reason.OTHER_PURPOSE:
             yield come_back(trial.request.identity, purpose=item.purposes[0])
         case Reason.DRAFT_UNCONFIRMED | Reason.SOURCE_UNCONFIRMED:
@@ -79,10 +75,8 @@ def against(trial: Trial, item: Item, cause: Cause) -> Iterator[Remedy]:
             yield again(trial, item, words=False, sources=(cause.ref,))
         case Reason.SOURCE_UNSEEN:
             yield come_back(trial.request.identity, purpose=trial.request.purpose)
-        case Reason.DISPUTE_LOST:
-            yield overrule(item.id, "settle", trial.overseer or BLANK)
         case _:
-            yield overrule(item.id, "rejustify" if cause.root else "restore", trial.overseer or BLANK)
+            yield overrule(item.id, trial.overseer or BLANK)
 
 
 def again(

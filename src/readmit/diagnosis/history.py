@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.diagnosis.cause_words import NO_TEXTS, NOTHING, chain, replacements, sentences
 from readmit.records.acts.event import EventKind
+from readmit.records.acts.forgotten import Forget
 from readmit.records.canonical import canonical, decode, digest
 from readmit.records.decisions import (
-    Cause,
     ConstraintNote,
     Decision,
     Disposition,
@@ -28,12 +28,13 @@ from readmit.rules.cycle import RULES, decide
 from readmit.rules.gate.gates import authorized
 from readmit.rules.gate.judge import distinct
 from readmit.state.load import requested
-from readmit.state.past_returns import dispositions, recorded
+from readmit.state.past_returns import dispositions, recorded, worded
 from readmit.state.source_looks import sources_in_words
 from readmit.text.english import counted
-from readmit.text.escapes import escaped
+from readmit.text.escapes import one_line
 from readmit.trust.ed25519 import decode64
 from readmit.trust.statement import decode_retractions, decode_view
+from readmit.writing.forget import was_forgotten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     from readmit.records.snapshot import Snapshot
 
 
-LINKS = 12
-"""Most premises of a chain that are named; then the last one is."""
 _STEP = 256
 
 
@@ -66,20 +65,26 @@ class Explanation(msgspec.Struct, frozen=True):
     """Which model wrote the item, if one did, and the words it quotes."""
     premises: Mapping[str, Disposition] = {}
     """The dispositions of the premises through which it fell."""
+    texts: Mapping[str, str] = {}
+    """What the items say that replaced it or a premise. An operator may read them; the returning agent does not."""
     sources: tuple[str, ...] = ()
     """A sentence for each source: its place, the moment of the last look, and its result."""
 
     def __str__(self) -> str:
-        return "; ".join(self.lines())
+        return " ".join(self.lines())
 
     def lines(self) -> Iterator[str]:
         """One reason per line, safe to print: names and notes in it are user input."""
         name = self.disposition.item
         said = [*_duty(self.duty)] if self.duty is not None else []
         said += [_bound(self.constraint)] if self.constraint is not None else []
-        drafted = [" ".join(escaped(draft_in_words(self.drafted)).split())] if self.drafted is not None else []
-        seen = (" ".join(escaped(line).split()) for line in self.sources)
-        return (f"{name}: {line}" for line in (*said, *in_words(self.disposition, self.premises), *drafted, *seen))
+        drafted = [one_line(draft_in_words(self.drafted))] if self.drafted is not None else []
+        seen = map(one_line, self.sources)
+        reasons = in_words(self.disposition, self.premises, self.texts)
+        return (
+            f"`{name}` {line.removeprefix('It ')}" if line.startswith(("It fell ", "It stands ")) else f"{name}: {line}"
+            for line in (*said, *reasons, *drafted, *seen)
+        )
 
 
 def draft_in_words(drafted: Drafted) -> str:
@@ -87,50 +92,14 @@ def draft_in_words(drafted: Drafted) -> str:
     return f"Drafted by {drafted.model}" + (f", quote: “{drafted.quote}”." if drafted.quote else ".")
 
 
-def in_words(one: Disposition, judged: Mapping[str, Disposition] = MappingProxyType({})) -> Iterator[str]:
+def in_words(
+    one: Disposition, judged: Mapping[str, Disposition] = NOTHING, texts: Mapping[str, str] = NO_TEXTS
+) -> Iterator[str]:
     """Why an item is in or out, one sentence per reason, safe to print: names and notes in it are user input.
 
-    ``judged`` holds dispositions of premises, so that a chain is named link by link.
+    ``judged`` holds dispositions of premises, so that a chain is named link by link; ``texts`` what items say.
     """
-    return (" ".join(escaped(line).split()) for line in _sentences(one, judged))
-
-
-def chain(cause: Cause, judged: Mapping[str, Disposition] = MappingProxyType({})) -> tuple[str, ...]:
-    """From an item's own premise to the one that fell by itself, as far as ``judged`` leads; ``…`` stands for the rest.
-
-    A premise that the returning agent could not see has no disposition.
-    """
-    path = [cause.ref]
-    while path[-1] != cause.root and len(path) < LINKS and path[-1] in judged:
-        path += [one.ref for one in judged[path[-1]].causes if one.root == cause.root][:1] or [cause.root]
-    return tuple(path) if path[-1] == cause.root else (*path, "…", cause.root)
-
-
-def _sentences(one: Disposition, judged: Mapping[str, Disposition]) -> Iterator[str]:
-    if not one.causes:
-        yield from (reason.doc for reason in one.reasons)
-    for cause in one.causes:
-        links = f" Chain: {' ← '.join((one.item, *chain(cause, judged)))}." if cause.root else ""
-        yield f"{cause.reason.doc}{links}{_details(cause)}"
-    for cause in one.recovered:
-        if cause.reason is Reason.SOURCE_CARRIES:
-            yield f"{cause.reason.doc} Found by {cause.by}, quote: “{cause.note}”."
-            continue
-        yield f"It stands again through {cause.ref}, which says from later evidence what {cause.root} said."
-    for cause in one.unseen:
-        yield f"{cause.reason.doc}{_details(cause)} It supports nothing critical, so that does not take it out."
-    for cause in one.overruled:
-        yield f"{cause.reason.doc} But {cause.note}"
-
-
-def _details(cause: Cause) -> str:
-    """The basis of a cause, as a sentence."""
-    labels = (("by", cause.ref), ("at epoch", cause.epoch), ("written by", cause.by))
-    parts = [f"{label} {value}" for label, value in labels if value]
-    if cause.note:
-        parts.append(f"because {cause.note}" if parts else cause.note)
-    words = ", ".join(parts)
-    return f" {words[0].upper()}{words[1:].removesuffix('.')}." if words else ""
+    return map(one_line, sentences(one, judged, texts))
 
 
 def _bound(note: DutyNote | ConstraintNote) -> str:
@@ -142,7 +111,7 @@ def _duty(note: DutyNote) -> Iterator[str]:
     if note.lacks:
         yield f"It lacks {', '.join(note.lacks)}."
     if note.questions:
-        yield f"No item ever met {', '.join(note.questions)}, which a model planned: that blocks nothing."
+        yield f"No item meets {', '.join(note.questions)}, which a model planned: that blocks nothing."
 
 
 def newest_return(log: Log) -> str:
@@ -173,19 +142,20 @@ def explain(log: Log, return_id: str, item_id: str) -> Explanation:
     if (found := judged.get(item_id)) is not None:
         duty = next((note for note in decision.duties if note.obligation == item_id), None)
         constraint = next((note for note in decision.constraints if note.constraint == item_id), None)
-        item = log.item(item_id)
+        item, links = log.item(item_id), premises(found, judged)
         return Explanation(
             return_id,
             decision.kind,
-            found,
+            worded(log, found),
             candidate=True,
             duty=duty,
             constraint=constraint,
             drafted=item.drafted,
-            premises=_premises(found, judged),
+            premises=links,
+            texts={name: log.item(name).text for name in sorted(replacements(found, *links.values()))},
             sources=tuple(sources_in_words(log, item, until=returned.request.epoch)),
         )
-    unseen = out_of_sight(log.item(item_id), returned.request.identity)
+    unseen = out_of_sight(log, log.item(item_id), returned.request.identity)
     if unseen is None and returned.request.epoch < _entered(log, item_id):
         raise UnknownError(f"{item_id!r} was not a candidate: it was recorded after return {return_id!r}")
     if unseen is None:
@@ -194,19 +164,26 @@ def explain(log: Log, return_id: str, item_id: str) -> Explanation:
     return Explanation(return_id, decision.kind, unseen, candidate=False)
 
 
-def _premises(one: Disposition, judged: Mapping[str, Disposition]) -> dict[str, Disposition]:
+def premises(one: Disposition, judged: Mapping[str, Disposition]) -> dict[str, Disposition]:
     """The dispositions that lead from an item to the premises that fell by themselves."""
     links = (name for cause in one.causes if cause.root for name in chain(cause, judged))
     return {name: judged[name] for name in links if name in judged}
 
 
-def out_of_sight(item: Item, identity: Identity) -> Disposition | None:
+def out_of_sight(log: Log, item: Item, identity: Identity) -> Disposition | None:
     """The disposition of an item that an identity cannot see; none if it can."""
     causes = tuple(authorized(item, identity))
     if not causes:
         return None
     reasons = distinct(causes)
-    return Disposition(item=item.id, digest=digest(item), state=state_of(reasons), reasons=reasons, causes=causes)
+    recorded_as = log.named(EventKind.RECORD, item.id)
+    return Disposition(
+        item=item.id,
+        digest=digest(item) if recorded_as is None else recorded_as.digest,
+        state=state_of(reasons),
+        reasons=reasons,
+        causes=causes,
+    )
 
 
 def _entered(log: Log, item_id: str) -> int:
@@ -224,7 +201,7 @@ class Replay(msgspec.Struct, frozen=True):
     skipped: str = ""
     """The fault that the decision rests on: it does not follow from the log."""
     refused: str = ""
-    """Why it cannot be recomputed: this release has other rules."""
+    """Why it cannot be recomputed: this release has other rules, or a text that it needs was forgotten."""
 
     @property
     def matches(self) -> bool:
@@ -251,7 +228,10 @@ def replay(log: Log, return_id: str) -> Replay:
     if request.rules != RULES:
         why = f"it was decided under version {request.rules} of the rules, and this release has version {RULES}"
         return Replay(return_id, decision.kind, 0, refused=why)
-    outcome = _again(returned, decision, requested(log, log.departure(request.checkpoint), request))
+    state = requested(log, log.departure(request.checkpoint), request)
+    if why := _forgotten(log, state, request.epoch):
+        return Replay(return_id, decision.kind, 0, refused=why)
+    outcome = _again(returned, decision, state)
     differences = []
     if canonical(outcome.decision) != stored.body:
         differences.append("decision")
@@ -266,6 +246,19 @@ def replay(log: Log, return_id: str) -> Replay:
     ):
         differences.append("signed view")
     return Replay(return_id, decision.kind, decision.candidates, tuple(differences))
+
+
+def _forgotten(log: Log, state: Snapshot, epoch: int) -> str:
+    """Which content that a decision at an epoch saw was forgotten later, in words; empty if none was."""
+    erased = [event for event in log.milestones(EventKind.FORGET) if event.epoch > epoch]
+    if not erased:
+        return ""
+    held = [*state.state.held.values(), *state.background.held.values()]
+    seen = {one.epoch for one in held} | {one.epoch for one in state.evidence.values()}
+    seen |= {one.epoch for one in state.state.bank}
+    seen |= {mark.epoch for one in held for mark in one.marks}
+    gone = {number for one in erased if isinstance(one.payload, Forget) for number in one.payload.erased} & seen
+    return was_forgotten(log, min(gone), since=epoch) if gone else ""
 
 
 def _carries(envelope: Envelope, view: ReturnView | RetractionView | None) -> bool:
@@ -285,6 +278,8 @@ def looked_in_words(decision: Decision) -> str:
         words = f"looked for by {done.verifier} up to epoch {done.until}"
         if done.unexamined:
             words += f", not in {counted(done.unexamined, 'later observation')}"
+        if done.nothing_stated:
+            words += f"; {counted(done.nothing_stated, 'observation')} read, nothing stated"
     if decision.open_pairs:
         words += f"; {counted(decision.open_pairs, 'open pair')}"
     if decision.unheeded:

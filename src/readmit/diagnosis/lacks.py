@@ -6,18 +6,19 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from readmit.diagnosis.fixes import reopened
-from readmit.diagnosis.like_names import alike, joined, nearness, printed, quoted, state_word
-from readmit.diagnosis.missing_needs import lacks_of
-from readmit.diagnosis.rejected import MOST, supplier
-from readmit.diagnosis.symptoms import Symptom, Trouble
-from readmit.records.items import Frontier, Obligation
+from readmit.diagnosis.like_names import alike, joined, nearness, quoted, state_word
+from readmit.diagnosis.missing_needs import is_claim, lacks_of
+from readmit.diagnosis.rejected import supplier
+from readmit.diagnosis.symptoms import MOST, Symptom, Trouble
+from readmit.records.items import Obligation
 from readmit.records.remedies import BLANK, link, write
+from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from readmit.diagnosis.missing_needs import Former, Lack
+    from readmit.diagnosis.symptoms import Former, Lack
     from readmit.diagnosis.trial import Trial
     from readmit.log.log import Log
     from readmit.records.items import Item
@@ -54,7 +55,7 @@ def absent(trial: Trial, lack: Lack, remedies: Sequence[Remedy] = ()) -> Symptom
 
 
 def _by(trial: Trial, one: Former) -> str:
-    return f"{printed(trial.items[one.item].by)} last supplied it by {one.item} {quoted(one.text)}"
+    return f"{one_line(trial.items[one.item].by)} last supplied it by {one.item} {quoted(one.text)}"
 
 
 def unfit(lack: Lack, remedies: Sequence[Remedy] = ()) -> Symptom:
@@ -70,7 +71,7 @@ def _uncounted(trial: Trial, lack: Lack) -> Symptom:
     view = trial.decision.view
     if view is not None and not view.partial:
         trouble, why = Trouble.POLICY, "the policy's gamma and rho do not ask for it"
-    elif lack.critical and all(_claimed(trial.items[one.item], lack.name) for one in lack.last):
+    elif lack.critical and all(is_claim(trial.items[one.item], lack.name) for one in lack.last):
         trouble, why = Trouble.DRAFTED, "a model alone chose the slot of what supplies it"
     else:
         newest = [one.item for one in lack.last if one.item in trial.decision.absent]
@@ -78,11 +79,6 @@ def _uncounted(trial: Trial, lack: Lack) -> Symptom:
         trouble, why = Trouble.NO_ROOM, f"{what} does not fit the policy's budget"
     there = tuple(f"{one.item} {quoted(one.text)} supplies it." for one in lack.last)
     return Symptom(trouble, f"{_needs(lack)}; {why}.", (lack.name, *lack.duties), there, lack.remedies)
-
-
-def _claimed(item: Item, need: str) -> bool:
-    """Whether a model alone says that the item is about the slot that is needed."""
-    return item.drafted is not None and item.slot == need and need not in item.supports
 
 
 def _needs(lack: Lack) -> str:
@@ -97,7 +93,7 @@ def _suppliers(log: Log, trial: Trial, lack: Lack) -> Iterator[Symptom]:
 
 
 def _spelled_otherwise(trial: Trial, need: str) -> Iterator[Symptom]:
-    named = ((item, name) for item in _standing(trial) for name in item.covers if not trial.meets(item, need))
+    named = ((item, name) for item in trial.standing() for name in item.covers if not trial.meets(item, need))
     for item, name in islice((one for one in named if alike(one[1], need)), MOST):
         place = "stands in slot" if name == item.slot else "supports"
         yield Symptom(
@@ -112,7 +108,7 @@ def _spelled_otherwise(trial: Trial, need: str) -> Iterator[Symptom]:
 def unrequired(trial: Trial) -> Iterator[Symptom]:
     """Items that support only dependencies no visible duty requires: a misnamed dependency, or a missing duty."""
     required = {name for item in trial.items.values() if isinstance(item, Obligation) for name in item.required}
-    return islice((_loose(trial, item) for item in _standing(trial) if _is_loose(trial, item, required)), MOST)
+    return islice((_loose(trial, item) for item in trial.standing() if _is_loose(trial, item, required)), MOST)
 
 
 def _is_loose(trial: Trial, item: Item, required: AbstractSet[str]) -> bool:
@@ -141,7 +137,7 @@ def for_everybody(trial: Trial) -> Iterator[Symptom]:
         name = note.obligation
         duty = trial.items[name]
         scope = duty.scope
-        if isinstance(duty, Obligation) and not (scope.task or scope.roles or scope.principals or duty.tasks):
+        if isinstance(duty, Obligation) and not (scope.task or scope.roles or scope.principals or duty.applies_to):
             yield Symptom(
                 Trouble.FOR_EVERYBODY,
                 f"{name} {quoted(duty.text)} names no task, role or principal: everybody owes it, on every task.",
@@ -149,10 +145,3 @@ def for_everybody(trial: Trial) -> Iterator[Symptom]:
                 ("If it is not this agent's, open it for those who owe it and settle this one.",),
                 tuple(reopened(trial, duty, roles=[BLANK])),
             )
-
-
-def _standing(trial: Trial) -> Iterator[Item]:
-    """Statements that passed every gate, the newest first."""
-    for item in reversed(tuple(trial.items.values())):
-        if not isinstance(item, Obligation | Frontier) and trial.fit(item.id):
-            yield item

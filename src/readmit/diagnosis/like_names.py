@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from readmit.records.reasons import State
-from readmit.text.escapes import escaped
+from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,14 +50,9 @@ def nearness(one: str, other: str) -> float:
     return SequenceMatcher(None, plain(one), plain(other), autojunk=False).ratio()
 
 
-def printed(text: str) -> str:
-    """User text on one line, without terminal control characters."""
-    return " ".join(escaped(text).split())
-
-
 def quoted(text: str) -> str:
-    """The same in quotation marks, truncated if long."""
-    line = printed(text)
+    """User text on one line in quotation marks, truncated if long."""
+    line = one_line(text)
     return f"“{line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1] + '…'}”"
 
 

@@ -6,8 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from readmit.diagnosis.like_names import plain, quoted
-from readmit.diagnosis.symptoms import Symptom, Trouble
-from readmit.records.items import Frontier, Obligation
+from readmit.diagnosis.symptoms import MOST, Symptom, Trouble
 from readmit.records.remedies import act
 
 if TYPE_CHECKING:
@@ -16,15 +15,13 @@ if TYPE_CHECKING:
     from readmit.diagnosis.trial import Trial
     from readmit.records.items import Item
 
-MOST = 3
-
 
 def same_slots(trial: Trial) -> Iterator[Symptom]:
     """A few pairs of items that both stand because their slots have different spellings."""
     found = 0
     standing: dict[str, list[Item]] = {}
-    for item in trial.items.values():
-        if item.slot is not None and trial.fit(item.id) and not isinstance(item, Obligation | Frontier):
+    for item in reversed(tuple(trial.standing())):
+        if item.slot is not None:
             standing.setdefault(plain(item.slot), []).append(item)
     for several in standing.values():
         for older, newer in combinations(several, 2):

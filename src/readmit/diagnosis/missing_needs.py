@@ -11,66 +11,41 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from readmit.diagnosis.fixes import again, against, mended, reopened
-from readmit.diagnosis.history import in_words
-from readmit.diagnosis.trial import FIT, Trial, past
+from readmit.diagnosis.symptoms import Former, Lack
+from readmit.diagnosis.trial import FIT
 from readmit.records.items import Frontier, Item, Kind, Obligation
 from readmit.records.reasons import Reason, State
-from readmit.records.remedies import BLANK, Remedy, act, confirm, govern, link, write
-from readmit.state.past_returns import recorded
+from readmit.records.remedies import BLANK, act, confirm, govern, link, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from readmit.log.log import Log
+    from readmit.diagnosis.trial import Trial
     from readmit.records.decisions import Cause
+    from readmit.records.remedies import Remedy
 
 LAST = 3
 """Most items named that met a dependency before."""
 
-_EVIDENCE = (Kind.FACT, Kind.ROLE_CONSTRAINT, Kind.INTERFACE_CONSTRAINT)
+EVIDENCE = (Kind.FACT, Kind.ROLE_CONSTRAINT, Kind.INTERFACE_CONSTRAINT)
 
 
-class Former(msgspec.Struct, frozen=True):
-    """An item related to an unmet need, and why it was not handed over."""
-
-    item: str
-    text: str
-    state: State
-    reasons: tuple[Reason, ...]
-    why: tuple[str, ...]
-    """A sentence for each reason."""
-
-
-class Lack(msgspec.Struct, frozen=True):
-    """One obstacle that kept a return, or a duty of it, from being complete."""
-
-    name: str
-    """The dependency, or the record that could not be handed over."""
-    kind: Literal["dependency", "duty", "frontier", "constraint"]
-    duties: tuple[str, ...]
-    """The duties that need it."""
-    critical: bool
-    last: tuple[Former, ...]
-    """Related candidates, the newest first: items that supported the dependency, or the record itself."""
-    remedies: tuple[Remedy, ...]
-    """Remedies that would meet the need, in order."""
-    instead: tuple[Former, ...] = ()
-    """Drafts of the observations that invalidated ``last``: evidence only once a principal links them."""
-
-
-def lacking(log: Log, return_id: str) -> tuple[Lack, ...]:
-    """Everything that a past return lacked; nothing if it was admitted whole or failed before it was judged."""
-    _, decision = recorded(log, return_id)
+def past_lacks(trial: Trial) -> tuple[Lack, ...]:
+    """The obstacles of a past return; none if it was admitted whole or failed before it was judged."""
+    decision = trial.decision
     withheld = () if decision.view is None else decision.view.withheld
-    if not (decision.missing or decision.absent or withheld):
-        return ()
-    return lacks_of(past(log, return_id))
+    return lacks_of(trial) if decision.missing or decision.absent or withheld else ()
 
 
 def lacks_of(trial: Trial) -> tuple[Lack, ...]:
     """The obstacles of a past or trial return."""
     case = _Case(trial)
     return (*case.dependencies(), *case.records(), *case.without_room())
+
+
+def is_claim(item: Item, need: str) -> bool:
+    """Whether a model alone says that the item is about the slot that is needed."""
+    return item.drafted is not None and item.slot == need and need not in item.supports
 
 
 class _Case:
@@ -106,7 +81,7 @@ class _Case:
 
     def _meeting(self, name: str, fit: Sequence[Item], *, critical: bool) -> Iterator[Remedy]:
         """Remedies that make existing evidence count: a principal's link for a model's slot, or a larger budget."""
-        claims = [one for one in fit if one.drafted is not None and name == one.slot and name not in one.supports]
+        claims = [one for one in fit if is_claim(one, name)]
         if critical and claims and len(claims) == len(fit):
             yield link(claims[0].id, name, self.trial.other_writer(claims[0].by))
         else:
@@ -114,8 +89,7 @@ class _Case:
 
     def records(self) -> Iterator[Lack]:
         """Duties, frontiers and constraints that had to be handed over and could not be."""
-        short = Reason.BUDGET_SHORT in self.decision.reasons
-        for name in (() if short else self.decision.absent) or self._obstructing():
+        for name in self._without_need() or self._obstructing():
             item = self.items[name]
             kind, remedies = self._handing_over(item)
             duty = item.obligation if isinstance(item, Frontier) else name
@@ -127,6 +101,17 @@ class _Case:
                 last=(self._former(name),),
                 remedies=remedies,
             )
+
+    def _without_need(self) -> tuple[str, ...]:
+        """Absent records, except evidence that did not fit: it is listed under the dependency that it meets."""
+        if Reason.BUDGET_SHORT not in self.decision.reasons:
+            return self.decision.absent
+        missing = self.decision.missing
+        return tuple(
+            name
+            for name in self.decision.absent
+            if not any(self.trial.meets(self.items[name], need) for need in missing)
+        )
 
     def without_room(self) -> Iterator[Lack]:
         """Duties of a partial view that only lack budget."""
@@ -169,7 +154,7 @@ class _Case:
 
     def _former(self, name: str) -> Former:
         one = self.judged[name]
-        return Former(name, self.items[name].text, one.state, one.reasons, tuple(in_words(one)))
+        return Former(name, self.items[name].text, one.state, one.reasons, self.trial.why(name))
 
     def _recording(self, name: str, bearing: Sequence[Item], duties: Sequence[Obligation]) -> Iterator[Remedy]:
         """A new item in the place of the last one, or in the slot that is meant."""
@@ -185,10 +170,10 @@ class _Case:
             yield from against(self.trial, last, open_)
             return
         slot = last.slot if last is not None else name if name in self.trial.slots else None
-        kinds = [kind for kind in _EVIDENCE if kind in self.request.policy.kinds]
+        kinds = [kind for kind in EVIDENCE if kind in self.request.policy.paper.kinds]
         if not kinds:
             kinds = [Kind.FACT]
-            yield govern(self.request.policy, kinds=(*self.request.policy.kinds, Kind.FACT))
+            yield govern(self.request.policy, paper={"kinds": (*self.request.policy.paper.kinds, Kind.FACT)})
         kind = last.kind if last is not None and last.kind in kinds else kinds[0]
         near = (*bearing[:1], *duties)
         yield write(
@@ -239,16 +224,18 @@ class _Case:
         """Evidence is there, and did not fit; or the search for a set that fits was cut short."""
         policy = self.request.policy
         if Reason.COVER_UNDECIDED in self.decision.reasons:
-            return govern(policy, solver_milliseconds=policy.solver_milliseconds * 10)
+            return govern(policy, budgets={"solver_milliseconds": policy.budgets.solver_milliseconds * 10})
         if self.decision.admitted and self.decision.view is not None and not self.decision.view.partial:
-            return govern(policy, gamma=Decimal(1), rho=Decimal(1))
+            return govern(policy, paper={"gamma": Decimal(1), "rho": Decimal(1)})
         named = self.decision.absent
         fit = [item for item in self.items.values() if self.trial.fit(item.id) or item.id in named]
-        needed = {"max_items": len(fit), "max_chars": sum(item.length for item in fit)}
+        needed = {"items": len(fit), "chars": sum(item.length for item in fit)}
         longest = max((item.length for item in fit), default=0)
-        if longest > policy.max_item_chars:
-            needed["max_item_chars"] = longest
-        return govern(policy, **{name: max(getattr(policy, name), least) for name, least in needed.items()})
+        if longest > policy.budgets.item_chars:
+            needed["item_chars"] = longest
+        return govern(
+            policy, budgets={name: max(getattr(policy.budgets, name), least) for name, least in needed.items()}
+        )
 
 
 # What only an overseer sets aside.

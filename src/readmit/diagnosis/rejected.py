@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.diagnosis.fixes import mended
-from readmit.diagnosis.history import in_words
-from readmit.diagnosis.like_names import printed, quoted, state_word
-from readmit.diagnosis.symptoms import Symptom, Trouble
+from readmit.diagnosis.like_names import quoted, state_word
+from readmit.diagnosis.symptoms import MOST, Symptom, Trouble
 from readmit.records.items import Frontier, Obligation
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
+from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,20 +20,14 @@ if TYPE_CHECKING:
     from readmit.records.decisions import Disposition
     from readmit.records.items import Item
 
-MOST = 3
-"""Most items named for one kind of trouble."""
-
 # The first match names the problem: fixes by a single act come before those that need evidence.
 _TROUBLES = {
     Reason.DRAFT_UNCONFIRMED: Trouble.DRAFTED,
     Reason.DRAFT_REFUSED: Trouble.DRAFTED,
-    Reason.DRAFT_NOT_CARRIED: Trouble.DRAFTED,
     Reason.WRITER_NOT_ALLOWED: Trouble.WRITER,
     Reason.WRITER_NOT_SIGNED: Trouble.WRITER,
     Reason.UNPROVEN: Trouble.UNSOURCED,
     Reason.EVIDENCE_MISSING: Trouble.UNSOURCED,
-    Reason.EVIDENCE_ALTERED: Trouble.UNSOURCED,
-    Reason.REFERENCE_UNBOUND: Trouble.UNSOURCED,
     Reason.DISPUTED: Trouble.DISPUTED,
     Reason.CONCURRENT_UPDATE: Trouble.DISPUTED,
     Reason.SLOT_CONTESTED: Trouble.DISPUTED,
@@ -46,8 +40,7 @@ _TROUBLES = {
     Reason.TOO_LARGE: Trouble.POLICY,
     Reason.OTHER_TASK: Trouble.OUT_OF_SIGHT,
     Reason.PRINCIPAL_OUT_OF_SCOPE: Trouble.OUT_OF_SIGHT,
-    Reason.ROLE_OUT_OF_SCOPE: Trouble.OUT_OF_SIGHT,
-    Reason.TASK_OUT_OF_SCOPE: Trouble.OUT_OF_SIGHT,
+    Reason.OUT_OF_SCOPE: Trouble.OUT_OF_SIGHT,
     Reason.NOT_YET_VALID: Trouble.TIME,
     Reason.EXPIRED: Trouble.TIME,
 }
@@ -74,7 +67,7 @@ def supplier(log: Log, trial: Trial, item: Item, need: str) -> Symptom:
         trouble,
         f"{item.id} {quoted(item.text)} supplies {need}, but it is {state_word(one.state)}.",
         (item.id, need),
-        (*in_words(one), *_quotes(log, one), *_waiting(trial, item, one)),
+        (*trial.why(item.id), *_quotes(log, one), *_waiting(trial, item, one)),
         remedies,
     )
 
@@ -99,7 +92,7 @@ def unexpected(log: Log, trial: Trial, known: frozenset[str]) -> Iterator[Sympto
                 trouble,
                 f"{item.id} {quoted(item.text)} is left out: {state_word(one.state)}.",
                 (item.id,),
-                (*in_words(one), *_quotes(log, one), *others),
+                (*trial.why(item.id), *_quotes(log, one), *others),
                 mended(trial, item),
             )
 
@@ -117,4 +110,4 @@ def _waiting(trial: Trial, item: Item, one: Disposition) -> Iterator[str]:
     if Reason.NOT_YET_VALID in one.reasons and item.valid.start is not None:
         yield f"It begins at {item.valid.start.isoformat()}; return after that."
     if trouble_of(one) is Trouble.TAKEN_OUT and trial.overseer is None:
-        yield f"The policy names no overseer besides {printed(trial.reader)} who could restore it."
+        yield f"The policy names no overseer besides {one_line(trial.reader)} who could restore it."

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from readmit.diagnosis.like_names import alike, printed
-from readmit.diagnosis.symptoms import Symptom, Trouble
+from readmit.diagnosis.like_names import alike
+from readmit.diagnosis.symptoms import MOST, Symptom, Trouble
 from readmit.records.acts.event import Revoke, Settle, Supersede
+from readmit.records.acts.forgotten import Forget
+from readmit.records.acts.kinds import targets_of
 from readmit.records.items import Frontier, Item, Kind, Obligation
 from readmit.records.policy import OWNER
 from readmit.records.remedies import BLANK, come_back, depart, reassign, write
 from readmit.text.english import counted
+from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,7 +37,6 @@ READ = 20
 """Most audiences whose events are read: the nearest to the agent."""
 NEWEST = 50
 """Most events read of each."""
-MOST = 3
 
 Row = tuple[str, str, str]
 _PARTS = ("task", "principal", "role")
@@ -90,8 +92,8 @@ def agent_spelling(trial: Trial, others: Elsewhere) -> Iterator[Symptom]:
             continue
         seen.add(meant)
         differing = [part for part in _PARTS if getattr(meant, part) != getattr(who, part)]
-        spelled = " and ".join(f"{part} {printed(getattr(meant, part))!r}" for part in differing)
-        own = " and ".join(repr(printed(getattr(who, part))) for part in differing)
+        spelled = " and ".join(f"{part} {one_line(getattr(meant, part))!r}" for part in differing)
+        own = " and ".join(repr(one_line(getattr(who, part))) for part in differing)
         yield Symptom(
             Trouble.AGENT_SPELLING,
             f"{counted(len(items), 'item')} {'is' if len(items) == 1 else 'are'} for {spelled}; the agent's is {own}.",
@@ -112,7 +114,7 @@ def out_of_sight(log: Log, trial: Trial, others: Elsewhere) -> Iterator[Symptom]
         for item in _in_force(log, found.values(), trial)[:MOST]:
             yield Symptom(
                 Trouble.OUT_OF_SIGHT,
-                f"{item.id}, written by {printed(item.by)}, supplies {need} for {_scope(item)} only.",
+                f"{item.id}, written by {one_line(item.by)}, supplies {need} for {_scope(item)} only.",
                 (item.id, need),
                 ("If the agent may know it, record it for the agent's task.",),
                 (_widened(trial, item, need),),
@@ -128,7 +130,7 @@ def duties_of_others(log: Log, trial: Trial, others: Elsewhere) -> Iterator[Symp
         if duties:
             yield Symptom(
                 Trouble.OUT_OF_SIGHT,
-                f"{_listed(duties)} for role {printed(role)!r}; the agent returned as {printed(who.role)!r}.",
+                f"{_listed(duties)} for role {one_line(role)!r}; the agent returned as {one_line(who.role)!r}.",
                 tuple(duty.id for duty in duties[:MOST]),
                 ("If that is the agent's role, it returns in it.",),
                 (
@@ -150,8 +152,9 @@ def _in_force(log: Log, items: Iterable[Item], trial: Trial) -> list[Item]:
     """Items that were not withdrawn, replaced or settled."""
     named = {item.id: item for item in items}
     for event in log.about(tuple(named), until=trial.request.epoch) if named else ():
-        if isinstance(event.payload, Revoke | Settle | Supersede):
-            named.pop(event.payload.target, None)
+        if isinstance(event.payload, Revoke | Forget | Settle | Supersede):
+            for name in targets_of(event.payload):
+                named.pop(name, None)
     return list(named.values())
 
 
@@ -203,9 +206,9 @@ def _reaches(row: Row, who: Identity) -> bool:
 
 def _scope(item: Item) -> str:
     scope = item.scope
-    parts = [f"task {printed(scope.task)!r}"] if scope.task else []
-    parts += [f"role {printed(role)!r}" for role in scope.roles]
-    parts += [f"principal {printed(name)!r}" for name in scope.principals]
+    parts = [f"task {one_line(scope.task)!r}"] if scope.task else []
+    parts += [f"role {one_line(role)!r}" for role in scope.roles]
+    parts += [f"principal {one_line(name)!r}" for name in scope.principals]
     return ", ".join(parts)
 
 

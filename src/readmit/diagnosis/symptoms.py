@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Self
+from typing import Literal, Self
 
 import msgspec
 
 from readmit.records.identity import Identity
+from readmit.records.reasons import Reason, State
 from readmit.records.remedies import Remedy
+
+MOST = 3
+"""Most items named for one kind of trouble."""
 
 
 class Trouble(StrEnum):
@@ -84,6 +88,34 @@ class Symptom(msgspec.Struct, frozen=True):
     """Acts that fix the symptom, in order."""
 
 
+class Former(msgspec.Struct, frozen=True):
+    """An item related to an unmet need, and why it was not handed over."""
+
+    item: str
+    text: str
+    state: State
+    reasons: tuple[Reason, ...]
+    why: tuple[str, ...]
+    """A sentence for each reason."""
+
+
+class Lack(msgspec.Struct, frozen=True):
+    """One obstacle that kept a return, or a duty of it, from being complete."""
+
+    name: str
+    """The dependency, or the record that could not be handed over."""
+    kind: Literal["dependency", "duty", "frontier", "constraint"]
+    duties: tuple[str, ...]
+    """The duties that need it."""
+    critical: bool
+    last: tuple[Former, ...]
+    """Related candidates, the newest first: items that supported the dependency, or the record itself."""
+    remedies: tuple[Remedy, ...]
+    """Remedies that would have met the need at the return, in order."""
+    instead: tuple[Former, ...] = ()
+    """Drafts of the observations that invalidated ``last``: evidence only once a principal links them."""
+
+
 class Diagnosis(msgspec.Struct, frozen=True):
     """The problems of a return or of a workspace, in order of usefulness."""
 
@@ -95,6 +127,8 @@ class Diagnosis(msgspec.Struct, frozen=True):
     return_id: str | None = None
     agent: Identity | None = None
     """The returning identity; None for a whole workspace."""
+    lacks: tuple[Lack, ...] = ()
+    """Everything that a past return lacked, as it was decided."""
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

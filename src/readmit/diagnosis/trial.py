@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.diagnosis.cause_words import replacements
+from readmit.diagnosis.history import in_words, premises
 from readmit.records.decisions import Decision, Disposition, Request
-from readmit.records.items import Item
+from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.reasons import Reason, State
 from readmit.records.remedies import BLANK
 from readmit.records.snapshot import WorkState
@@ -18,7 +20,7 @@ from readmit.state.absence import is_away
 from readmit.state.past_returns import dispositions, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from readmit.log.log import Log
     from readmit.records.acts.event import Checkpoint
@@ -55,11 +57,11 @@ class Trial(msgspec.Struct, frozen=True):
     @property
     def overseer(self) -> str | None:
         """An overseer who may overrule a rejection in this return."""
-        return next((name for name in self.policy.overseers if name not in self.away), None)
+        return next((name for name in self.policy.evidence.overseers if name not in self.away), None)
 
     def writer(self, last: str | None = None) -> str:
         """An allowed writer: ``last`` if the policy allows it, or else the first allowed one."""
-        allowed = self.policy.writers
+        allowed = self.policy.evidence.writers
         if last is not None and (not allowed or last in allowed):
             return last
         return next((name for name in allowed if name != self.reader), BLANK)
@@ -67,16 +69,35 @@ class Trial(msgspec.Struct, frozen=True):
     def other_writer(self, last: str) -> str:
         """Another allowed writer, for an act that a principal cannot do while away."""
         found = self.writer(None if last in self.away else last)
-        return next((name for name in (found, *self.policy.writers) if name not in self.away), BLANK)
+        return next((name for name in (found, *self.policy.evidence.writers) if name not in self.away), BLANK)
 
     def uninvolved(self, *sides: str | None) -> str:
         """A principal that may decide between two sides: an overseer, or an allowed writer."""
-        allowed = (*self.policy.overseers, *self.policy.writers)
+        allowed = (*self.policy.evidence.overseers, *self.policy.evidence.writers)
         return next((name for name in allowed if name not in (*sides, *self.away)), BLANK)
 
     def fit(self, name: str) -> bool:
         """Whether a candidate passed every gate."""
         return self.judged[name].state in FIT
+
+    def standing(self) -> Iterator[Item]:
+        """Statements that passed every gate, the newest first."""
+        for item in reversed(tuple(self.items.values())):
+            if not isinstance(item, Obligation | Frontier) and self.fit(item.id):
+                yield item
+
+    def why(self, name: str) -> tuple[str, ...]:
+        """Why a candidate is in or out, one sentence per reason, safe to print.
+
+        An item that names other principals is not quoted: its text is for those.
+        """
+        one = self.judged[name]
+        named = replacements(one, *premises(one, self.judged).values())
+        texts = {ref: self.items[ref].text for ref in named if ref in self.items and self._is_shown(ref)}
+        return tuple(in_words(one, self.judged, texts))
+
+    def _is_shown(self, name: str) -> bool:
+        return Reason.PRINCIPAL_OUT_OF_SCOPE not in self.judged[name].reasons
 
     def meets(self, item: Item, need: str) -> bool:
         """Whether an item is evidence for a dependency, by its own words or by a link.
@@ -84,9 +105,7 @@ class Trial(msgspec.Struct, frozen=True):
         An item that names other principals is a candidate only because it shares a slot. To this reader it does not
         exist, so its text is not reported.
         """
-        if Reason.PRINCIPAL_OUT_OF_SCOPE in self.judged[item.id].reasons:
-            return False
-        return need in item.covers or need in self.links.get(item.id, ())
+        return self._is_shown(item.id) and (need in item.covers or need in self.links.get(item.id, ()))
 
 
 def past(log: Log, return_id: str) -> Trial:
@@ -106,7 +125,11 @@ def rehearse(desk: Desk, departed: Checkpoint, identity: Identity, *, purpose: s
 def _trial(log: Log, request: Request, decision: Decision, judged: Mapping[str, Disposition]) -> Trial:
     items, links = _items(log, request, judged)
     slots = frozenset(name for name in decision.missing if log.is_slot(name) or not log.is_dependency(name))
-    others = {*request.policy.overseers, *request.policy.writers, *(item.by for item in items.values())}
+    others = {
+        *request.policy.evidence.overseers,
+        *request.policy.evidence.writers,
+        *(item.by for item in items.values()),
+    }
     reader = request.identity
     away = {name for name in others if is_away(log, name, reader.task)} | {reader.principal}
     return Trial(request, decision, judged, items, links, slots, frozenset(away))

@@ -116,7 +116,7 @@ class _Judge:
         points.add(self._state.epoch)
         items = [held.item for held in members]
         repeated = SameStatements(members).repeated
-        tasks = {item.scope.task for item in items if item.scope.task}.union(*(item.tasks for item in items))
+        tasks = {item.scope.task for item in items if item.scope.task}.union(*(item.applies_to for item in items))
         principals = {"", *(name for item in items for name in item.scope.principals)}
         purposes = {None, *(name for item in items for name in item.purposes)}
         for task, principal, purpose in product(sorted(tasks or {""}), sorted(principals), sorted(purposes, key=str)):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.diagnosis.like_names import printed, quoted
-from readmit.diagnosis.symptoms import Symptom, Trouble
+from readmit.diagnosis.like_names import quoted
+from readmit.diagnosis.symptoms import MOST, Symptom, Trouble
 from readmit.records.error_types import ModelError
 from readmit.records.evidence import Evidence
-from readmit.records.items import Frontier, Obligation
 from readmit.records.policy import AUTHOR
 from readmit.records.reasons import Reason
 from readmit.records.remedies import BLANK, prepare, write
 from readmit.state.examination import observations
 from readmit.text.english import counted
+from readmit.text.escapes import one_line
 from readmit.text.nearness import near
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from readmit.records.items import Item
     from readmit.records.remedies import Remedy
 
-MOST = 3
-"""Most observations quoted."""
 COMPARED = 200
 """Most observations, and most statements, that are compared with each other: the newest."""
 ABOUT = 0.5
@@ -60,7 +58,7 @@ def unrecorded(log: Log, trial: Trial, departed: Checkpoint, *, complete: bool) 
             grounds.append(f"{counted(more, 'more observation')} {'has' if more == 1 else 'have'} none either.")
         yield Symptom(
             Trouble.UNRECORDED,
-            f"No item rests on what {printed(one.payload.by)} observed at epoch {one.epoch}: "
+            f"No item rests on what {one_line(one.payload.by)} observed at epoch {one.epoch}: "
             f"{quoted(one.payload.text)}" + (", and nobody examined it." if complete else "."),
             (one.digest,),
             tuple(grounds),
@@ -77,7 +75,7 @@ def unexamined(log: Log, trial: Trial, departed: Checkpoint) -> Iterator[Symptom
     required = Reason.NOT_EXAMINED in trial.decision.reasons
     if not count and not required:
         return
-    where = "since the agent left" if done is None else f"since {printed(done.verifier)} looked"
+    where = "since the agent left" if done is None else f"since {one_line(done.verifier)} looked"
     yield Symptom(
         Trouble.NOT_EXAMINED if required else Trouble.UNEXAMINED,
         f"Nobody has looked for implicit changes in {counted(count, 'observation')} {where}"
@@ -106,12 +104,10 @@ def _loose(log: Log, trial: Trial, departed: Checkpoint, *, complete: bool) -> l
 
 def _near_statements(trial: Trial, loose: Sequence[Loose]) -> list[Loose]:
     """The observations with the statement nearest to each, the nearest first, then the newest."""
-    standing = [item for item in trial.items.values() if not isinstance(item, Obligation | Frontier)]
+    standing = {item.id: item for item in reversed(tuple(trial.standing()))}
     view = trial.decision.view
     handed = frozenset(() if view is None else (named.id for named in view.items))
-    fit = {item.id: item for item in standing if item.id in handed} or {
-        item.id: item for item in standing if trial.fit(item.id)
-    }
+    fit = {name: item for name, item in standing.items() if name in handed} or standing
     texts = {name: item.text for name, item in list(fit.items())[-COMPARED:]}
     ranked = _ranked({one.digest: one.payload.text for one in loose[:COMPARED]}, texts)
     found = []

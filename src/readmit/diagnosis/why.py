@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from readmit.diagnosis.empty import nothing_owed
 from readmit.diagnosis.faults import ROTATE, faults
 from readmit.diagnosis.lacks import for_everybody, lacked, lacks, unrequired
-from readmit.diagnosis.like_names import printed
 from readmit.diagnosis.like_slots import same_slots
+from readmit.diagnosis.missing_needs import past_lacks
 from readmit.diagnosis.rejected import unexpected
 from readmit.diagnosis.sight import agent_spelling, duties_of_others, elsewhere, out_of_sight
 from readmit.diagnosis.symptoms import Diagnosis, Symptom, Trouble
@@ -17,6 +17,7 @@ from readmit.diagnosis.unused_observations import unexamined, unrecorded
 from readmit.records.error_types import ReadmitError
 from readmit.records.remedies import come_back
 from readmit.state.absence import last_absence
+from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,14 +30,19 @@ if TYPE_CHECKING:
 
 def why(desk: Desk, return_id: str) -> Diagnosis:
     """Explain the outcome of a past return. Remedies are as of now, not as of the return."""
-    log = desk.log
-    then = past(log, return_id)
-    asked = then.request
-    departed = log.departure(asked.checkpoint)
+    then = past(desk.log, return_id)
     says = f"Return {return_id} of {who(then)} was {outcome(then)}"
+    found, left_out = _since_then(desk, then)
+    return Diagnosis(says, found, left_out, return_id, then.request.identity, past_lacks(then))
+
+
+def _since_then(desk: Desk, then: Trial) -> tuple[tuple[Symptom, ...], tuple[str, ...]]:
+    """The symptoms that are left of a past return, and the parts that were not checked."""
+    log, asked = desk.log, then.request
     if not complete(then) and (since := _since(log, then)) is not None:
-        return Diagnosis(says, (since, *lacked(then)), (), return_id, asked.identity)
+        return (since, *lacked(then)), ()
     failed = (*unsigned(desk), *faults(then))
+    departed = log.departure(asked.checkpoint)
     now = rehearse(desk, departed, asked.identity, purpose=asked.purpose)
     if not complete(then) and complete(now) and not failed:
         mended = Symptom(
@@ -46,12 +52,12 @@ def why(desk: Desk, return_id: str) -> Diagnosis:
             (),
             (come_back(asked.identity, purpose=asked.purpose),),
         )
-        return Diagnosis(says, (mended, *lacked(then)), (), return_id, asked.identity)
+        return (mended, *lacked(then)), ()
     found, left_out = symptoms(log, now, departed)
     # What failed then may fail now as well.
     known = {one.says for one in failed}
     fresh = (one for one in found if one.says not in known)
-    return Diagnosis(says, (*failed, *_met_since(then, now), *fresh), left_out, return_id, asked.identity)
+    return (*failed, *_met_since(then, now), *fresh), left_out
 
 
 def symptoms(log: Log, trial: Trial, departed: Checkpoint) -> tuple[tuple[Symptom, ...], tuple[str, ...]]:
@@ -91,7 +97,7 @@ def complete(trial: Trial) -> bool:
 def who(trial: Trial) -> str:
     """The agent in words."""
     one = trial.request.identity
-    return f"{printed(one.principal)} ({printed(one.role)}, {printed(one.task)})"
+    return f"{one_line(one.principal)} ({one_line(one.role)}, {one_line(one.task)})"
 
 
 def outcome(trial: Trial) -> str:
@@ -114,7 +120,7 @@ def unsigned(desk: Desk) -> Iterator[Symptom]:
         desk.keys.signer()
     except (ReadmitError, OSError) as error:
         said = "The workspace cannot sign, so no view can be handed over."
-        yield Symptom(Trouble.NO_KEY, said, (), (printed(str(error)),), (ROTATE,))
+        yield Symptom(Trouble.NO_KEY, said, (), (one_line(str(error)),), (ROTATE,))
 
 
 def _since(log: Log, then: Trial) -> Symptom | None:

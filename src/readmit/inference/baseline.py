@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.inference.derive import stated_in
 from readmit.records.acts.event import Event, Suspect
 from readmit.records.evidence import Evidence
 from readmit.records.items import KINDS
@@ -18,21 +19,19 @@ from readmit.records.snapshot import Held, Sighting, Snapshot
 from readmit.records.verdicts import Pair, Ruling, Verdict, quoted, quotes_found, ruling
 from readmit.rules.capture.bindings import flaws
 from readmit.rules.capture.links import linked
-from readmit.rules.invalidate.implicit import critical_dependencies, said_at, use_of
+from readmit.rules.invalidate.implicit import critical_dependencies, said_at
 from readmit.rules.invalidate.propose import observations_of, targets_of
+from readmit.rules.invalidate.repeated_statements import SameStatements
 from readmit.rules.invalidate.resolve import resolve
 from readmit.state.examination import writer_of
-from readmit.state.load import snapshot as take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
 
+    from readmit.inference.expected_return import ExpectedReturn
     from readmit.inference.settings import Settings
-    from readmit.log.log import Log
-    from readmit.records.acts.event import Checkpoint
+    from readmit.log.derived_texts import DerivedTexts
     from readmit.records.decisions import Cause
-    from readmit.records.identity import Identity
     from readmit.rules.invalidate.propose import Observation, Target
 
 
@@ -40,7 +39,6 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     """The items and the observations that may change them, before any model is asked."""
 
     epoch: int
-    use: str
     held: dict[str, Held]
     """Items whose premises may have changed: those that stand, or are out only because of a suspicion."""
     since: dict[str, int]
@@ -53,28 +51,59 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     """Raw observations since the first of the items, by digest."""
     texts: dict[str, str]
     """The text of each observation."""
+    stated: dict[str, tuple[str, ...]]
+    """Messages that an extractor read whole: the words in which it found a statement. Without any, a message is no
+    evidence for a pair.
+    """
     sources: dict[str, Evidence]
     """The intact evidence that the items themselves were drawn from."""
     marks: dict[str, tuple[Event, ...]]
-    """Verdicts and suspicions about each item that concern this use."""
+    """Verdicts and suspicions about each item."""
     policy: Policy
-    alone: bool = True
-    """Whether critical items are judged alone."""
+    explicit: bool = False
+    """Whether explicit operations alone decide what a message that was read whole has ended."""
+
+    @property
+    def nothing_stated(self) -> int:
+        """Observations that were read whole and state nothing."""
+        return sum(not quotes for quotes in self.stated.values())
 
     def targets(self, passed: Mapping[str, int] | None = None) -> tuple[Target, ...]:
         """The items that may have changed. ``passed`` is the epoch up to which observations were examined before."""
         found = targets_of(self.held.values(), self.known, critical=self.critical)
+        repeated = self.repeated()
         return tuple(
-            msgspec.structs.replace(one, epoch=max(self.since[one.item], (passed or {}).get(one.item, 0)))
+            msgspec.structs.replace(
+                one,
+                epoch=max(self.since[one.item], (passed or {}).get(one.item, 0)),
+                until=self._until(one.item, repeated.get(one.item, ())),
+            )
             for one in found
         )
+
+    def repeated(self) -> dict[str, tuple[str, ...]]:
+        """Items whose statement was made more than once, each with all that make it, by their latest evidence."""
+        same = SameStatements(self.held.values()).repeated
+        return {
+            name: tuple(sorted((one.item.id for one in own), key=lambda one: (self.since[one], one)))
+            for name, own in same.items()
+        }
+
+    def _until(self, item: str, same: Sequence[str]) -> int | None:
+        """The evidence of the next repetition: what follows it is judged beside that one."""
+        return next((self.since[one] for one in same[same.index(item) + 1 :]), None) if same else None
 
     def observations(self) -> tuple[Observation, ...]:
         sightings = {
             digest: Sighting(event.epoch, event.by, intact=True, body=b"", moment=event.said.isoformat())
             for digest, event in self.observed.items()
+            if self._may_end(digest)
         }
         return observations_of(sightings, self.known.values())
+
+    def _may_end(self, observation: str) -> bool:
+        """Whether the verifier is asked about an observation: it states something, and nothing else decides."""
+        return observation not in self.stated or (bool(self.stated[observation]) and not self.explicit)
 
     def suspected(self, judged: Mapping[str, frozenset[str]]) -> Iterator[Pair]:
         """Open suspicions. They are verified first, proposed by a signal or not."""
@@ -94,13 +123,27 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
         return [self.sources[one.evidence] for one in receipts if one.evidence in self.sources]
 
     def words(self, item: str) -> str:
-        """An item's original text: the paragraph that it was drawn from, or all of its evidence."""
+        """An item's original text: the paragraph that it was drawn from, or all of its evidence.
+
+        Nothing for a draft with its quote: it says no more than the quote, in whole sentences.
+        """
         drafted = self.held[item].item.drafted
+        if drafted is not None and drafted.quote:
+            return ""
         # A statement in the exact words of its evidence is its own quote.
-        quote = (drafted.quote if drafted else "") or self.held[item].item.text
-        texts = [one.text for one in self.own(item) if one.text != self.held[item].item.text]
+        quote = self.held[item].item.text
+        texts = [one.text for one in self.own(item) if one.text != quote]
         found = (part for text in texts for part in text.split("\n\n") if quoted(quote, part))
         return next(found, "\n\n".join(dict.fromkeys(texts)))
+
+    def shown(self, evidence: str) -> str:
+        """An observation as the verifier reads it: the paragraphs that state something, if an extractor read it."""
+        text, quotes = self.texts[evidence], self.stated.get(evidence, ())
+        parts = text.split("\n\n")
+        kept = [part for part in parts if any(quoted(quote, part) for quote in quotes)]
+        # A quote over several paragraphs is in none of them.
+        found = all(any(quoted(quote, part) for part in kept) for quote in quotes)
+        return "\n\n".join(kept) if kept and found else text
 
     def ruling(self, verdict: Verdict) -> Ruling:
         """The ruling on a verdict, by the rules of the return itself."""
@@ -114,20 +157,13 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
         return found is not Ruling.OPEN and not (found is Ruling.DOUBTFUL and self.is_critical(verdict.pair.item))
 
 
-def baseline(
-    log: Log,
-    departed: Checkpoint,
-    identity: Identity,
-    *,
-    purpose: str | None,
-    now: datetime,
-    policy: Policy,
-    settings: Settings,
-) -> Baseline:
+def baseline(expected: ExpectedReturn) -> Baseline:
     """Read it from the log, as of its current end."""
+    log, departed, identity = expected.log, expected.departed, expected.identity
+    policy, settings = expected.policy, expected.settings
     with log.reading():
         epoch = log.head
-        bare = take_snapshot(log, departed, identity, epoch=epoch, purpose=purpose, now=now)
+        bare = expected.snapshot(epoch)
         seen = linked(bare, policy)
         held = _open_items(seen, flaws(bare, policy), policy, settings)
         floor = departed.epoch if settings.since == "departure" else 0
@@ -139,23 +175,39 @@ def baseline(
     observed = {
         events[number].digest: events[number]
         for number in sorted(events)
-        if not policy.writers or writer_of(events[number]) in policy.writers
+        if not policy.evidence.writers or writer_of(events[number]) in policy.evidence.writers
     }
-    use = use_of(seen)
+    texts = {digest: observation_text(event) for digest, event in observed.items()}
     return Baseline(
         epoch=epoch,
-        use=use,
         held=held,
         since=since,
         known={**seen.background.held, **seen.state.held},
         critical=critical_dependencies(seen),
         observed=observed,
-        texts={digest: observation_text(event) for digest, event in observed.items()},
+        texts=texts,
+        stated=_stated(log.derived, observed, texts),
         sources=_sources(held.values(), seen.evidence),
-        marks={name: tuple(_concerning(entry.marks, use)) for name, entry in held.items()},
+        marks={
+            name: tuple(mark for mark in entry.marks if isinstance(mark.payload, Suspect | Verdict))
+            for name, entry in held.items()
+        },
         policy=policy,
-        alone=settings.critical_alone or settings.confirm_critical != "none",
+        explicit=settings.changes == "explicit",
     )
+
+
+def _stated(
+    derived: DerivedTexts, observed: Mapping[str, Event], texts: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
+    """Tool results and documents are left out: they are evidence whatever an extractor found in them."""
+    messages = {
+        digest: texts[digest]
+        for digest, event in observed.items()
+        if isinstance(event.payload, Evidence) and event.payload.source == "message"
+    }
+    found = stated_in(derived, messages.values())
+    return {digest: found[text] for digest, text in messages.items() if text in found}
 
 
 def _sources(held: Iterable[Held], evidence: Mapping[str, Sighting]) -> dict[str, Evidence]:
@@ -170,15 +222,6 @@ def _sources(held: Iterable[Held], evidence: Mapping[str, Sighting]) -> dict[str
 def observation_text(event: Event) -> str:
     """The text of an observation."""
     return event.payload.text if isinstance(event.payload, Evidence) else ""
-
-
-def _concerning(marks: Sequence[Event], use: str) -> Iterator[Event]:
-    for mark in marks:
-        match mark.payload:
-            case Suspect():
-                yield mark
-            case Verdict(use=meant) if meant in ("", use):
-                yield mark
 
 
 def _open_items(

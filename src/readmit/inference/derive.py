@@ -6,7 +6,7 @@ A return over a history that was examined before reads them and asks no model.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -16,14 +16,10 @@ from readmit.models.stages import scan
 from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.models.stages.imply import IMPLIED, PREMISES, write_lines
 from readmit.records.canonical import digest, digest_of
-from readmit.records.error_types import ModelError
 from readmit.records.verdicts import Pair
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from readmit.inference.settings import RequestBudgets, Settings
     from readmit.log.derived_texts import DerivedTexts
@@ -31,10 +27,14 @@ if TYPE_CHECKING:
     from readmit.models.stages.imply import LineKind
     from readmit.models.stages.scan import Later, TargetLook
 
-    Matrix = NDArray[np.float32]
+Q = TypeVar("Q")
+A = TypeVar("A")
 
 VECTOR = "vector"
 SCANNED = "scan"
+STATED = "stated"
+EXTRACTORS = "extractors"
+"""Kind and maker of the derived text that lists the words of an observation in which extractors found a statement."""
 
 _decode = msgspec.json.Decoder(tuple[str, ...]).decode
 
@@ -62,21 +62,38 @@ def derive_lines(
     observations they were drawn from.
     """
     wanted = {source_of(text): text for text in texts}
-    by = maker(model.name, kind.prompt)
-    lines = {
-        wanted[source]: _decode(body)
-        for writer in (by, extracted)
-        if writer
-        for source, body in derived.read(kind.stored, writer, wanted).items()
-    }
-    missing = [text for text in wanted.values() if text not in lines]
+    stored = derived.read(kind.stored, extracted, wanted) if extracted else {}
+    lines = {wanted[source]: _decode(body) for source, body in stored.items()}
     tokens, chars = budgets.lines_tokens, budgets.lines_chars
-    said = write_lines(model, kind, missing, workspace=workspace, max_tokens=tokens, max_chars=chars) if missing else []
-    answers = dict(zip(missing, said, strict=True))
-    made = {text: one for text, one in answers.items() if not isinstance(one, Failure)}
-    derived.write(kind.stored, by, {source_of(text): msgspec.json.encode(one) for text, one in made.items()})
-    failed = {text: one for text, one in answers.items() if isinstance(one, Failure)}
-    return DerivedLines({**lines, **made}, failed)
+    said = answered(
+        derived,
+        kind.stored,
+        maker(model.name, kind.prompt),
+        {text: source for source, text in wanted.items() if source not in stored},
+        ask=lambda missing: write_lines(model, kind, missing, workspace=workspace, max_tokens=tokens, max_chars=chars),
+        form=tuple[str, ...],
+    )
+    failed = {text: one for text, one in said.items() if isinstance(one, Failure)}
+    return DerivedLines(lines | {text: one for text, one in said.items() if not isinstance(one, Failure)}, failed)
+
+
+def answered(
+    derived: DerivedTexts,
+    kind: str,
+    by: str,
+    questions: Mapping[Q, str],
+    *,
+    ask: Callable[[list[Q]], Sequence[A | Failure]],
+    form: type[A],
+) -> dict[Q, A | Failure]:
+    """The answers to some questions, each stored under its key or given now. Failures are not stored."""
+    stored = derived.read(kind, by, questions.values())
+    missing = [question for question, key in questions.items() if key not in stored]
+    found: dict[Q, A | Failure] = dict(zip(missing, ask(missing) if missing else (), strict=True))
+    made = {questions[question]: said for question, said in found.items() if not isinstance(said, Failure)}
+    derived.write(kind, by, {key: msgspec.json.encode(said) for key, said in made.items()})
+    known = {question: key for question, key in questions.items() if question not in found}
+    return found | {question: msgspec.json.decode(stored[key], type=form) for question, key in known.items()}
 
 
 def keep_extraction(
@@ -87,9 +104,31 @@ def keep_extraction(
     An observation in which it found none is kept as such.
     """
     by = maker(model, EXTRACT)
-    kept = {source_of(text): msgspec.json.encode(lines) for text, lines in premises.items() if lines}
-    derived.write(PREMISES.stored, by, kept)
-    derived.write(IMPLIED.stored, by, {source_of(text): msgspec.json.encode(lines) for text, lines in facts.items()})
+    derived.write(PREMISES.stored, by, _encoded(premises))
+    derived.write(IMPLIED.stored, by, _encoded(facts))
+
+
+def keep_stated(derived: DerivedTexts, quotes: Mapping[str, Sequence[str]]) -> None:
+    """Keep the words in which an extractor found a statement, for observations that it read whole; none is kept too.
+
+    What another extractor found stays.
+    """
+    known = stated_in(derived, quotes)
+    derived.write(
+        STATED,
+        EXTRACTORS,
+        _encoded({text: tuple(dict.fromkeys((*known.get(text, ()), *own))) for text, own in quotes.items()}),
+    )
+
+
+def stated_in(derived: DerivedTexts, texts: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """By text, for observations that an extractor read whole: the words in which one found a statement."""
+    wanted = {source_of(text): text for text in texts}
+    return {wanted[source]: _decode(body) for source, body in derived.read(STATED, EXTRACTORS, wanted).items()}
+
+
+def _encoded(lines: Mapping[str, Sequence[str]]) -> dict[str, bytes]:
+    return {source_of(text): msgspec.json.encode(own) for text, own in lines.items()}
 
 
 def maker(model: str, prompt: str) -> str:
@@ -159,25 +198,18 @@ def _pair(place: tuple[str, str]) -> Pair:
 class StoredVectors(TextVectors):
     """Vectors of texts; each text is embedded once per workspace."""
 
-    def __init__(self, embedder: Embedder, derived: DerivedTexts, workspace: str) -> None:
-        super().__init__(CachedEmbedder(embedder, workspace, _Kept(derived, workspace)))
+    def __init__(self, embedder: Embedder, derived: DerivedTexts) -> None:
+        super().__init__(CachedEmbedder(embedder, _Kept(derived)))
 
 
 class _Kept:
     """Vectors as derived texts."""
 
-    def __init__(self, derived: DerivedTexts, workspace: str) -> None:
+    def __init__(self, derived: DerivedTexts) -> None:
         self._derived = derived
-        self._workspace = workspace
 
-    def read_vectors(self, workspace: str, embedder: str, digests: Sequence[str]) -> Mapping[str, bytes]:
-        self._own(workspace)
+    def read_vectors(self, embedder: str, digests: Sequence[str]) -> Mapping[str, bytes]:
         return self._derived.read(VECTOR, embedder, digests)
 
-    def write_vectors(self, workspace: str, embedder: str, rows: Mapping[str, bytes]) -> None:
-        self._own(workspace)
+    def write_vectors(self, embedder: str, rows: Mapping[str, bytes]) -> None:
         self._derived.write(VECTOR, embedder, rows)
-
-    def _own(self, workspace: str) -> None:
-        if workspace != self._workspace:
-            raise ModelError(f"vectors of {workspace!r} were asked for in {self._workspace!r}: open that workspace")

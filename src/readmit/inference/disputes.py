@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.inference.derive import answered
 from readmit.models.protocols import Failure
 from readmit.models.stages.answer import MAX_TOKENS, PROMPT, Opinion, Question, opine, position_of
 from readmit.records.acts.event import Dispute, Resolve
 from readmit.records.acts.kinds import targets_of
 from readmit.records.base import nfc
-from readmit.records.canonical import canonical, decode, digest
+from readmit.records.canonical import digest
 from readmit.records.error_types import NotAllowedError
 from readmit.records.evidence import Evidence
 from readmit.records.identity import own_id
@@ -53,17 +54,6 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the answers are exact choices, so that even brackets matter."""
 
 
-class _Contest(msgspec.Struct, frozen=True):
-    """An open dispute and its question."""
-
-    name: str
-    asked: Asked
-
-    @property
-    def question(self) -> Question:
-        return self.asked.question
-
-
 def resolve_disputes(
     workspace: Workspace,
     model: Model,
@@ -81,12 +71,12 @@ def resolve_disputes(
     if by == identity.principal:
         raise NotAllowedError(f"{by!r} may not resolve disputes for its own return: name another principal")
     with desk_of(workspace).log.reading():
-        contests = [
-            _Contest(event.name, (about or {}).get(event.name) or _asked(desk_of(workspace).log, event, identity))
+        contests = {
+            event.name: (about or {}).get(event.name) or _asked(desk_of(workspace).log, event, identity)
             for event in _open(desk_of(workspace).log, identity)
-        ]
-    said = _opinions(workspace, model, [one.question for one in contests if _has_sides(one)], max_tokens)
-    return tuple(_resolve(workspace, one, said, by) for one in contests)
+        }
+    said = _opinions(workspace, model, [one.question for one in contests.values() if _has_sides(one)], max_tokens)
+    return tuple(_resolve(workspace, name, one, said, by) for name, one in contests.items())
 
 
 def _open(log: Log, identity: Identity) -> list[Event]:
@@ -116,38 +106,34 @@ def _question(items: Sequence[Item], context: str) -> Question:
     return Question(text=f"Which one of the choices is true now?{about}", choices=tuple(choices), context=context)
 
 
-def _has_sides(contest: _Contest) -> bool:
-    return len(set(contest.asked.sides.values())) > 1
+def _has_sides(contest: Asked) -> bool:
+    return len(set(contest.sides.values())) > 1
 
 
 def _opinions(
     workspace: Workspace, model: Model, questions: Sequence[Question], max_tokens: int
 ) -> dict[Question, Opinion | Failure]:
     """The model's answers; each question goes out once."""
-    keys = {question: question.key(model.name, workspace=workspace.name) for question in questions}
-    known = desk_of(workspace).log.derived.read(OPINION, PROMPT, keys.values())
-    found: dict[Question, Opinion | Failure] = {
-        question: decode(known[key], Opinion, what="opinion") for question, key in keys.items() if key in known
-    }
-    asked = [question for question in keys if question not in found]
-    found |= zip(
-        asked, opine(model, asked, workspace=workspace.name, max_tokens=max_tokens) if asked else (), strict=True
+    return answered(
+        desk_of(workspace).log.derived,
+        OPINION,
+        PROMPT,
+        {question: question.key(model.name, workspace=workspace.name) for question in questions},
+        ask=lambda missing: opine(model, missing, workspace=workspace.name, max_tokens=max_tokens),
+        form=Opinion,
     )
-    new = {keys[question]: canonical(said) for question in asked if isinstance(said := found[question], Opinion)}
-    desk_of(workspace).log.derived.write(OPINION, PROMPT, new)
-    return found
 
 
 def _resolve(
-    workspace: Workspace, contest: _Contest, opinions: Mapping[Question, Opinion | Failure], by: str
+    workspace: Workspace, name: str, contest: Asked, opinions: Mapping[Question, Opinion | Failure], by: str
 ) -> Resolution:
     if not _has_sides(contest):
-        return Resolution(dispute=contest.name, why="it has one side only: a person has to decide")
+        return Resolution(dispute=name, why="it has one side only: a person has to decide")
     said = opinions[contest.question]
     if isinstance(said, Failure):
-        return Resolution(dispute=contest.name, why=f"no answer: {said.message}")
-    keep = position_of(said, contest.asked.sides, workspace.admin.policy.min_confidence, exact=contest.asked.exact)
+        return Resolution(dispute=name, why=f"no answer: {said.message}")
+    keep = position_of(said, contest.sides, workspace.admin.policy.paper.min_confidence, exact=contest.exact)
     why = f"{said.model} by itself: {said.answer or 'cannot tell'}, confidence {said.confidence}"[:LONGEST_NOTE]
     if keep is not None:
-        workspace.resolve(contest.name, keep=[keep], by=by, reason=why, id=own_id(by, digest((contest.name, keep))))
-    return Resolution(dispute=contest.name, keep=keep, why=why)
+        workspace.resolve(name, keep=[keep], by=by, reason=why, id=own_id(by, digest((name, keep))))
+    return Resolution(dispute=name, keep=keep, why=why)

@@ -44,9 +44,10 @@ def plan_duties(workspace: Workspace, model: Model, text: str, *, by: str, role:
     if isinstance(said, Failure):
         raise ModelError(f"planner: {said.message}; nothing was opened, try again or open the obligations yourself")
     with workspace.batch():
-        evidence = workspace.observe(text, id=digest(("plan", by, role, task, text))[:32], by=by, task=task)
+        name = desk_of(workspace).log.keyed(digest(("plan", by, role, task, text)))[:32]
+        evidence = workspace.observe(text, id=name, by=by, task=task)
         drafted = Drafted(model=maker(model.name, PROMPT)[:LONGEST_NAME])
-        duties = [_in_words_of(text, duty, workspace.admin.policy.max_item_chars) for duty in said.duties]
+        duties = [_in_words_of(text, duty, workspace.admin.policy.budgets.item_chars) for duty in said.duties]
         opened = tuple(_opened(workspace, duties, evidence, by=by, role=role, task=task, drafted=drafted))
     return Planned(
         evidence=evidence,
@@ -77,6 +78,7 @@ def _opened(
             id=f"o{digest((evidence, duty.id, duty.required))[:16]}",
             required=duty.required,
             critical=duty.critical,
+            lists=duty.lists,
             sources=[evidence],
             by=by,
             roles=[role],

@@ -14,18 +14,14 @@ from readmit.records.items import Frontier, Obligation
 from readmit.records.reasons import Reason
 from readmit.records.snapshot import Held
 from readmit.rules.cycle import examine
-from readmit.state.load import snapshot as take_snapshot
 from readmit.text.nearness import name_words
-from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from readmit.inference.expected_return import ExpectedReturn
     from readmit.log.derived_texts import DerivedTexts
-    from readmit.records.acts.event import Checkpoint
-    from readmit.records.identity import Identity
     from readmit.rules.cycle import Examined
-    from readmit.workspace.workspace import Workspace
 
 NEED = "need"
 PLANNED = "plan"
@@ -42,6 +38,8 @@ class OpenNeed(msgspec.Struct, frozen=True, kw_only=True):
     """Whether only duties that a model planned require it."""
     vouched: bool
     """Whether a person called it critical: a model's link alone does not meet it."""
+    many: bool = False
+    """Whether it is a list: every item that meets it is of use."""
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,32 +57,31 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
         met = {name for item in self.baseline for name in meets(self.held[item])}
         return tuple(need for name, need in self.needs.items() if name not in met)
 
+    def wanted(self) -> tuple[OpenNeed, ...]:
+        """Needs that a model may link items to: the open ones, and lists."""
+        open_ones = {need.name for need in self.open()}
+        return tuple(need for need in self.needs.values() if (need.many or need.name in open_ones) and not need.vouched)
 
-def field(workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None) -> Field:
+
+def field(expected: ExpectedReturn) -> Field:
     """Read it from the log, as of its current end."""
-    log, policy = desk_of(workspace).log, workspace.admin.policy
-    with log.reading():
-        seen = take_snapshot(
-            log, departed, identity, epoch=log.head, purpose=purpose, now=desk_of(workspace).writer.now()
-        )
-    found = examine(seen, policy)
+    seen = expected.snapshot()
+    found = examine(seen, expected.policy)
     held = {name: entry for name, entry in seen.state.held.items() if _is_evidence(entry)}
     # As they were opened, so that open questions are searched for like other needs.
     owed = [seen.state.held[duty.obligation.id].item for duty in found.duties.owed]
     return Field(
-        needs=_needs(log.derived, [duty for duty in owed if isinstance(duty, Obligation)]),
+        needs=_needs(expected.log.derived, [duty for duty in owed if isinstance(duty, Obligation)]),
         held=held,
         baseline=_standing(found) & held.keys(),
         rejected=found.gated.rejected,
     )
 
 
-def stood(workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None) -> frozenset[str]:
+def stood(expected: ExpectedReturn) -> frozenset[str]:
     """Items that stood at departure. A need that one of them met counts as met, also by a later link."""
-    log = desk_of(workspace).log
-    with log.reading():
-        seen = take_snapshot(log, departed, identity, epoch=departed.epoch, purpose=purpose, now=departed.at)
-    return _standing(examine(seen, workspace.admin.policy))
+    departed = expected.departed
+    return _standing(examine(expected.snapshot(departed.epoch, departed.at), expected.policy))
 
 
 def meets(held: Held) -> tuple[str, ...]:
@@ -126,6 +123,7 @@ def _needs(derived: DerivedTexts, duties: Sequence[Obligation]) -> dict[str, Ope
             text=_worded(name, texts.get(name, ()), requiring),
             planned=all(duty.drafted is not None for duty in requiring),
             vouched=any(duty.drafted is None and name in duty.critical for duty in requiring),
+            many=any(name in duty.lists for duty in requiring),
         )
         for name in dict.fromkeys(name for _, name in keys)
         if (requiring := [duty for duty in duties if name in duty.required])

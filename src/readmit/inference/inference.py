@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from readmit.inference import duty_plan as planning
 from readmit.inference.disputes import resolve_disputes
-from readmit.inference.examination_mark import note
+from readmit.inference.expected_return import ExpectedReturn
 from readmit.inference.ingestion import conversation, ingest
-from readmit.inference.preparation import file_prepared, prepare_return
+from readmit.inference.preparation import file_prepared, note, prepare_return
 from readmit.inference.settings import InferenceModels, ModelFields, Settings
 from readmit.inference.watch import Watch
 from readmit.models.stages.answer import MAX_TOKENS
@@ -94,7 +94,7 @@ class Inference:
         id: str | None = None,
         report: Callable[[Prepared], object] = lambda _: None,
     ) -> Return:
-        """Prepare a return and decide it. If preparing fails, the return is refused with ``inference_failed``.
+        """Prepare a return and decide it. If preparing fails, the return is refused with ``internal_error``.
 
         ``report`` gets the ``Prepared`` before anything is decided.
         """
@@ -133,45 +133,34 @@ class Inference:
         self, departed: Checkpoint, identity: Identity, purpose: str | None, name: str, *, always: bool = True
     ) -> Prepared:
         ledger = TokenLedger(self.settings.budget)
-        purpose = None if purpose is None else nfc(purpose)
+        use = None if purpose is None else nfc(purpose)
+        expected = ExpectedReturn(self.workspace, departed, identity, use, self.settings)
         for _ in range(ROUNDS):
-            prepared = self._looked(departed, identity, purpose, name, ledger)
+            prepared = self._looked(expected, name, ledger)
             if always or prepared.eventful:
-                file_prepared(self.workspace, name, prepared)
-            # Looking only at premises does not examine the items that depend on them.
-            if self.settings.targets == "premises" or note(
-                self.workspace, departed, prepared, purpose=purpose, verifier=self._verifier()
-            ):
+                file_prepared(expected.log, name, prepared)
+            # Looking only at premises does not examine the items that depend on them, and explicit operations say
+            # nothing about implicit changes.
+            if self.settings.targets == "premises" or self.settings.changes == "explicit":
+                return prepared
+            if note(expected, prepared, self._needed(self.team.verifier, "verifier").name):
                 return prepared
         raise ModelError(f"the log took in observations faster than {ROUNDS} preparations could look at them")
 
-    def _looked(
-        self, departed: Checkpoint, identity: Identity, purpose: str | None, name: str, ledger: TokenLedger
-    ) -> Prepared:
-        """One look at the log, and further ones while items fall or needed ones are replaced."""
+    def _looked(self, expected: ExpectedReturn, name: str, ledger: TokenLedger) -> Prepared:
+        """One look at the log, and further ones while needed items are replaced."""
         earlier: Prepared | None = None
         while True:
             try:
-                prepared = prepare_return(
-                    self.workspace,
-                    departed,
-                    identity,
-                    purpose=purpose,
-                    team=self.team,
-                    settings=self.settings,
-                    ledger=ledger,
-                )
+                prepared = prepare_return(expected, self.team, ledger)
             except BaseException:
                 if earlier is not None:
                     # Everything found so far is on the log, and the audit records it.
-                    file_prepared(self.workspace, name, earlier)
+                    file_prepared(expected.log, name, earlier)
                 raise
             earlier = prepared.after(earlier)
-            if not prepared.replacements and not prepared.fell_inside:
+            if not prepared.replacements:
                 return earlier
-
-    def _verifier(self) -> str:
-        return self._needed(self.team.verifier, "verifier").name
 
     # From conversation to items.
 

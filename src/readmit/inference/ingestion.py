@@ -3,8 +3,10 @@
 A model drafts the items on behalf of a principal, and they are marked as drafted. A statement that its quote does not
 carry is not recorded: the quoted words are recorded instead.
 
-Optional: callers with structured state record it directly. A model withdraws nothing: a statement that something ended
-is recorded in its slot and replaces the earlier item, like any other.
+Optional: callers with structured state record it directly. A drafted slot is a hint: two drafts in it stand side by
+side, and what is added replaces nothing. A statement that was taken down as an update or a withdrawal takes the
+place of the earlier drafts that it names in its own words (``text.named_endings``), if the same principal recorded them
+for the same audience under a slot of the same theme; what it means by other words is left to the verifier.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
-from readmit.inference.derive import keep_extraction, maker
+from readmit.inference.derive import answered, keep_extraction, keep_stated, maker
 from readmit.models.protocols import Failure
 from readmit.models.stages.extract import PROMPT, WITHOUT, Drop, ExtractFrom, Extraction, Turn, extract_claims
 from readmit.records.base import LONGEST_NAME
@@ -25,6 +27,7 @@ from readmit.records.identity import made_id, own_id
 from readmit.records.items import Drafted, Item
 from readmit.records.verdicts import quoted
 from readmit.text.carried import worded
+from readmit.text.named_endings import named_by, same_theme
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
@@ -36,6 +39,10 @@ if TYPE_CHECKING:
     from readmit.writing.item_content import UseFields
 
 EXTRACTION = "extraction"
+NEWEST = 1_000
+"""Most earlier events for an audience among which an ending looks for what it names."""
+_SAYS_NOTHING = frozenset({Drop.SAYS_NOTHING, Drop.ASSISTANT, Drop.REPEATED, Drop.NO_STATEMENT})
+"""Reasons for dropping an item that lose no statement."""
 
 
 class Ingested(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +105,9 @@ def ingest(
                 {one.text: one.premises for one in kept},
                 {seen[name].text: tuple(dict.fromkeys(one.text for one in kept))},
             )
+            if _read_whole(asked[name].turns, seen[name].text) and _heard(said, drafts):
+                quotes = {seen[name].text: tuple(one.drafted.quote for one in kept)}
+                keep_stated(desk_of(workspace).log.derived, quotes)
             items = tuple(
                 _recorded(workspace, name, one, by=by, evidence=seen[name], supports=supports or {}, fields=fields)
                 for one in kept
@@ -119,6 +129,8 @@ class _Draft(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str
     slot: str
+    ends: bool
+    """Whether it was taken down as an update or a withdrawal, not as an addition."""
     premises: tuple[str, ...]
     as_stated: bool
     drafted: Drafted
@@ -133,10 +145,21 @@ def _draft(item: Extracted, evidence: str, model: str) -> _Draft | Drop:
     return _Draft(
         text=text,
         slot=item.slot,
+        ends=item.operation != "add",
         premises=item.premises,
         as_stated=text == item.statement,
         drafted=Drafted(model=model[:LONGEST_NAME], quote=quote),
     )
+
+
+def _read_whole(turns: Sequence[Turn], text: str) -> bool:
+    """Whether these turns are all of an observation."""
+    return text in (conversation(turns), "\n\n".join(turn.text for turn in turns))
+
+
+def _heard(said: Extraction, drafts: Sequence[_Draft | Drop]) -> bool:
+    """Whether every statement that the extractor found was kept. A lost one may be what the observation states."""
+    return _SAYS_NOTHING.issuperset(drop for drop in (*said.dropped, *drafts) if isinstance(drop, Drop))
 
 
 def _observed(workspace: Workspace, name: str) -> Evidence:
@@ -149,20 +172,17 @@ def _observed(workspace: Workspace, name: str) -> Evidence:
 def _extracted(
     workspace: Workspace, model: Model, asked: Sequence[ExtractFrom], per_call: int, without: tuple[str, ...]
 ) -> dict[str, Extraction | Failure]:
-    derived, by = desk_of(workspace).log.derived, maker(model.name, PROMPT)
-    keys = {one.key: digest((one.key, one.turns, without)) for one in asked}
-    stored = derived.read(EXTRACTION, by, keys.values())
-    missing = [one for one in asked if keys[one.key] not in stored]
-    answers = (
-        extract_claims(model, missing, workspace=workspace.name, per_call=per_call, without=without) if missing else []
+    found = answered(
+        desk_of(workspace).log.derived,
+        EXTRACTION,
+        maker(model.name, PROMPT),
+        {one: digest((one.key, one.turns, without)) for one in asked},
+        ask=lambda missing: extract_claims(
+            model, missing, workspace=workspace.name, per_call=per_call, without=without
+        ),
+        form=Extraction,
     )
-    made = {one.key: said for one, said in zip(missing, answers, strict=True)}
-    rows = {keys[name]: msgspec.json.encode(said) for name, said in made.items() if isinstance(said, Extraction)}
-    derived.write(EXTRACTION, by, rows)
-    return {
-        one.key: made[one.key] if one.key in made else msgspec.json.decode(stored[keys[one.key]], type=Extraction)
-        for one in asked
-    }
+    return {one.key: found[one] for one in asked}
 
 
 def _recorded(
@@ -179,31 +199,33 @@ def _recorded(
     # By default an item has the scope of its evidence.
     seen: UseFields = {"task": scope.task, "roles": scope.roles, "principals": scope.principals}
     seen.update(fields)
-    newer = _newer(workspace, name, seen["task"], item.slot)
+    content = desk_of(workspace).log.keyed(digest((name, by, item.slot, item.text)))
     item_id = workspace.record(
         item.text,
-        id=made_id(by, f"x{digest((name, by, item.slot, item.text))[:16]}", seen["principals"]),
-        # Drawn from a conversation that is older than the slot's current item: it must not replace that item.
-        slot=item.slot if newer is None else None,
+        id=made_id(by, f"x{content[:16]}", seen["principals"]),
+        slot=item.slot,
         sources=[name],
         by=by,
         supports=supports.get(item.slot, ()),
         drafted=item.drafted,
         **seen,
     )
-    if newer is not None:
-        workspace.supersede(item_id, newer, by=by, id=own_id(by, digest((item_id, newer))[:32]))
+    for earlier in _named(workspace, name, item, item_id) if item.ends else ():
+        workspace.supersede(earlier, item_id, by=by, id=own_id(by, digest((earlier, item_id))[:32]))
     return item_id
 
 
-def _newer(workspace: Workspace, name: str, task: str | None, slot: str) -> str | None:
-    """The latest item of a slot that rests on later evidence than this."""
+def _named(workspace: Workspace, name: str, ending: _Draft, item_id: str) -> tuple[str, ...]:
+    """The same principal's earlier drafts that an ending names, among the newest for its audience."""
     log = desk_of(workspace).log
-    at = log.evidence(name).epoch
-    found: list[tuple[int, str]] = []
-    for event in log.in_slot(task, slot, until=log.head):
-        if isinstance(event.payload, Item) and event.payload.receipts:
-            sources = [log.evidence(receipt.evidence).epoch for receipt in event.payload.receipts]
-            found.append((max(sources), event.payload.id))
-    epoch, item_id = max(found, default=(0, ""))
-    return item_id if epoch > at else None
+    at, own = log.evidence(name).epoch, log.item(item_id)
+    scope = own.scope
+    audience = (scope.task or "", next(iter(scope.principals), ""), next(iter(scope.roles), ""))
+    drafts = {
+        one.id: one.text
+        for event in log.newest_for(audience, until=log.head, most=NEWEST)
+        if isinstance(one := event.payload, Item) and one.drafted is not None and one.by == own.by
+        if one.scope == scope and same_theme(one.slot, ending.slot)
+        if all(log.evidence(receipt.evidence).epoch < at for receipt in one.receipts)
+    }
+    return named_by(ending.text, drafts, about=ending.slot)

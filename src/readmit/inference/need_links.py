@@ -1,5 +1,6 @@
 """Links needs to items and writes the links as drafts, each with its maker.
 
+Unmet needs are linked to a few items, and lists to every item that bears on them; what bears on no need is not linked.
 An item is linked to a need by name, by the slot of an item that met the need before, and then by the linker's answer
 with a quote or, without a linker, by nearness. Pairs that an item meets by itself, or that a person linked or unlinked,
 are left alone. A critical need that a person wrote is skipped: a model alone cannot meet it.
@@ -27,11 +28,10 @@ from readmit.workspace.workspace import as_readmit, desk_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from readmit.inference.expected_return import ExpectedReturn
     from readmit.inference.field import Field, OpenNeed
     from readmit.inference.settings import Settings
     from readmit.models.protocols import Embedder, Model
-    from readmit.records.acts.event import Checkpoint
-    from readmit.records.identity import Identity
     from readmit.workspace.workspace import Workspace
 
 NAME = "name"
@@ -56,30 +56,22 @@ class Drawn(msgspec.Struct, frozen=True, kw_only=True):
     """Why the linker did not answer. It is then unknown whether an item ever met the unmet needs."""
 
 
-def link_needs(
-    workspace: Workspace,
-    departed: Checkpoint,
-    identity: Identity,
-    *,
-    purpose: str | None,
-    linker: Model | None,
-    embedder: Embedder | None,
-    settings: Settings,
-) -> Drawn:
+def link_needs(expected: ExpectedReturn, linker: Model | None, embedder: Embedder | None) -> Drawn:
     """Link the unmet needs of one agent's duties. A repeated call writes no event and sends no request."""
-    if not settings.linking or workspace.admin.policy.drafts == "refuse":
+    workspace, settings = expected.workspace, expected.settings
+    if not expected.drafts:
         return Drawn()
-    ground = field(workspace, departed, identity, purpose=purpose)
-    wanted = [need for need in ground.open() if not need.vouched]
+    ground = field(expected)
+    wanted = ground.wanted()
     if not wanted:
         return Drawn(unmet=tuple(need.name for need in ground.open()))
-    bearing = ground.baseline | stood(workspace, departed, identity, purpose=purpose)
+    bearing = ground.baseline | stood(expected)
     work = _Work(workspace, ground, [name for name in ground.held if name in bearing], embedder)
     # A link found by name and by slot is one link.
     named = {(one.need, one.item): one for need in wanted for one in (*work.by_slot(need), *work.by_name(need))}
     drafts = tuple(named.values())
     met = {one.need for one in drafts if one.item in ground.baseline}
-    rest = [need for need in wanted if need.name not in met]
+    rest = [need for need in wanted if need.many or need.name not in met]
     said = work.asked(linker, rest, settings) if linker is not None else work.by_nearness(rest, settings)
     links = _written(workspace, [*drafts, *said.links])
     met |= {one.need for one in said.links if one.item in ground.baseline}
@@ -119,9 +111,7 @@ class _Work:
         self._workspace = workspace
         self._ground = ground
         self._items = items
-        self._vectors = (
-            None if embedder is None else StoredVectors(embedder, desk_of(workspace).log.derived, workspace.name)
-        )
+        self._vectors = None if embedder is None else StoredVectors(embedder, desk_of(workspace).log.derived)
 
     def by_name(self, need: OpenNeed) -> Iterator[Link]:
         """Items whose slot, or a supported dependency, has the same words as the need's name."""
@@ -149,9 +139,11 @@ class _Work:
             if need.name in since
         }
         links: list[Link] = []
+        many = {need.name for need in needs if need.many}
         for need, rows in self._ranked([need for need in needs if fresh.get(need.name)]).items():
             nearest = [item for score, item in rows if score >= 1 and item in fresh[need]]
-            links += [Link(item=one, need=need, drafted=NEARNESS) for one in nearest[: settings.links_per_need]]
+            most = len(nearest) if need in many else settings.links_per_need
+            links += [Link(item=one, need=need, drafted=NEARNESS) for one in nearest[:most]]
         return _Said(tuple(links))
 
     def asked(self, model: Model, needs: Sequence[OpenNeed], settings: Settings) -> _Said:
@@ -201,7 +193,7 @@ class _Work:
             own = list({one.item: one for one in ties if one.need == need.name and one.item in free}.values())
             for stands in (True, False):
                 group = [one for one in own if (one.item in self._ground.baseline) == stands]
-                for one in group[: settings.links_per_need]:
+                for one in group if need.many else group[: settings.links_per_need]:
                     yield Link(item=one.item, need=one.need, quote=one.quote, drafted=by)
 
     def _looks(self, needs: Sequence[OpenNeed]) -> list[stage.NeedLook]:

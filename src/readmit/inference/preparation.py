@@ -1,10 +1,13 @@
-"""One preparation: load, derive, propose, verify, write. Returns and watches run it.
+"""One preparation: load, link, choose pairs, verify, write. Returns and watches run it.
 
-The decision reads only the log, so preparing early changes the cost and its time, never the rules of the decision.
+The decision reads only the log, so preparing early changes the cost and its time, never the rules of the decision. All
+requests that can be made go out in one round: a stage whose answers are not there yet does not hold up the others.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,242 +15,227 @@ import msgspec
 from readmit.inference import verdict_writer as judging
 from readmit.inference.baseline import baseline
 from readmit.inference.derive import maker
-from readmit.inference.inside import look_inside
 from readmit.inference.need_links import Drawn, link_needs
-from readmit.inference.prepared import Prepared, ProposedPair, SignalCount, StageTokens
-from readmit.inference.proposals import Readers, find_pairs
-from readmit.inference.replacement_draft import replace
-from readmit.inference.source_recheck import recheck_changed_sources
+from readmit.inference.prepared import Prepared, ProposedPair, SignalCount
+from readmit.inference.proposals import FoundPairs, Readers, RequestRound, find_pairs
+from readmit.inference.replacement_draft import draft_replacements
+from readmit.inference.source_recheck import RecheckedSources, recheck_changed_sources
+from readmit.inference.verdict_writer import JudgedPairs
 from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.models.stages.verify import Verifier
-from readmit.models.usage import Metered
+from readmit.models.usage import metered
+from readmit.records.acts.event import EventKind
+from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import canonical, digest
-from readmit.records.error_types import PendingAnswers
 from readmit.records.items import Obligation
-from readmit.records.verdicts import Pair, Ruling, Verdict, ruling
-from readmit.workspace.workspace import desk_of
+from readmit.records.verdicts import Examine, Pair, Ruling, Verdict, ruling
+from readmit.state.examination import examination, observations, statements
+from readmit.workspace.workspace import as_readmit, desk_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from readmit.inference.baseline import Baseline
-    from readmit.inference.proposals import FoundPairs
-    from readmit.inference.settings import InferenceModels, Settings
-    from readmit.inference.verdict_writer import JudgedPairs
-    from readmit.models.protocols import Model
+    from readmit.inference.expected_return import ExpectedReturn
+    from readmit.inference.settings import InferenceModels
+    from readmit.log.log import Log
     from readmit.models.usage import TokenLedger
-    from readmit.records.acts.event import Checkpoint
-    from readmit.records.identity import Identity
-    from readmit.workspace.workspace import Workspace
-
 
 PASSED = "passed"
-LEFT_OUT = "left_out"
-"""The kinds of derived text that hold, per item, how far a look came and the observations it left out."""
+"""The kind of derived text that holds, per item, how far a look came."""
 
 
-def prepare_return(
-    workspace: Workspace,
-    departed: Checkpoint,
-    identity: Identity,
-    *,
-    purpose: str | None,
-    team: InferenceModels,
-    settings: Settings,
-    ledger: TokenLedger,
-) -> Prepared:
+def prepare_return(expected: ExpectedReturn, team: InferenceModels, ledger: TokenLedger) -> Prepared:
     """Bring the verdicts that one return would read up to date with the log.
 
     ``PendingAnswers`` is raised after everything known so far was stored; the same call continues from there.
     """
-    team.require(settings)
-
-    def stand() -> Baseline:
-        now, policy = desk_of(workspace).writer.now(), workspace.admin.policy
-        return baseline(
-            desk_of(workspace).log, departed, identity, purpose=purpose, now=now, policy=policy, settings=settings
-        )
-
-    verifier = _verifier(team, settings, ledger, workspace)
-    again = recheck_changed_sources(
-        workspace, departed, identity, purpose=purpose, verifier=verifier, most=settings.pairs_per_return
-    )
-    state = stand()
-    # Without a visible duty there is no need to link to.
-    owing = any(isinstance(held.item, Obligation) for held in state.known.values())
-    drawn, pending = Drawn(), None
-    try:
-        if owing:
-            linker, embedder = _metered(team.linker, ledger), team.embedder
-            drawn = link_needs(
-                workspace, departed, identity, purpose=purpose, linker=linker, embedder=embedder, settings=settings
-            )
-    except PendingAnswers as waiting:
-        pending = waiting
-    if drawn.links:
-        # The links may have changed which items are critical.
-        state = stand()
-    known = judging.answered_pairs(state, verifier)
-    readers = _readers(workspace, team, ledger)
-    looker = _looker(state, verifier, readers, settings, identity)
-    found = find_pairs(state, known, readers, settings, _passed(workspace, state, looker))
-    if pending is not None:
-        # Only now, so that the signals' requests go out in the same round.
-        raise pending
-    chosen = list(dict.fromkeys([*state.suspected(known), *(one.pair for one in found.proposals.kept)]))
-    left_out = _except(chosen, dict.fromkeys([*_left(found), *_left_out(workspace, state, looker, known)]))
-    left = [pair for pair in left_out if state.is_critical(pair.item)]
-    if settings.on_cut == "verify":
-        chosen += left
-    judged = judging.judge_pairs(workspace, state, verifier, chosen)
-    if settings.on_cut == "block":
-        judging.suspect(workspace, left, "not_looked_at")
-    suspected = left if settings.on_cut == "block" else []
-    unlooked = _except([*chosen, *suspected], left_out)
-    inside = look_inside(
-        workspace, departed, identity, stand, verifier, purpose=purpose, besides=chosen, looker=looker,
-        most=settings.pairs_inside,
-    )  # fmt: skip
-    replacements: tuple[str, ...] = ()
-    if owing and (inside.fell or _may_have_fallen(state, judged)):
-        replacements = replace(workspace, departed, identity, purpose=purpose, settings=settings)
-    if not found.faults:
-        seen = str(state.epoch).encode("ascii")
-        desk_of(workspace).log.derived.write(PASSED, looker, dict.fromkeys(state.held, seen))
-        # The next look starts where this one ended and would not see them again.
-        desk_of(workspace).log.derived.write(LEFT_OUT, looker, _by_item(unlooked))
-    return Prepared(
-        identity=identity,
-        use=state.use,
-        epoch=state.epoch,
-        until=min([state.epoch, *(state.observed[pair.evidence].epoch - 1 for pair in unlooked)]),
-        targets=len(state.held),
-        observations=found.observations,
-        open=found.proposals.open,
-        reused=sum(map(len, known.values())),
-        judged=len(judged.verdicts) + inside.judged + again.judged,
-        invalidated=tuple(dict.fromkeys((*_invalidated(state, judged), *inside.fell))),
-        unsure=sum(not state.settles(one) for one in judged.verdicts) + inside.unsure,
-        unanswered=len(judged.failed) + len(inside.faults),
-        cut=_except([*chosen, *inside.pairs], (*again.cut, *(one.pair for one in found.proposals.cut))),
-        unseen=_except(chosen, found.unseen),
-        suspected=len(suspected),
-        proposed=_proposed([*chosen, *inside.pairs], found),
-        links=drawn.links,
-        links_dropped=drawn.dropped,
-        unmet=drawn.unmet,
-        unlinked=drawn.unmet if drawn.faults else (),
-        replacements=replacements,
-        inside=len(inside.pairs),
-        cut_inside=inside.cut,
-        fell_inside=inside.fell,
-        signals=tuple(
-            SignalCount(signal=signal, **msgspec.structs.asdict(tally))
-            for signal, tally in found.proposals.tallies.items()
-        ),
-        usage=tuple(map(StageTokens.of, ledger.stages())),
-        faults=tuple(
-            dict.fromkeys((*again.faults, *drawn.faults, *found.faults, *_unanswered(judged), *inside.faults))
-        ),
-        resourced=again.items,
-    )
+    team.require(expected.settings)
+    return _Preparation(expected, team, ledger).prepared()
 
 
-def _looker(state: Baseline, verifier: Verifier, readers: Readers, settings: Settings, identity: Identity) -> str:
-    """The cache key of the inference configuration: a changed one examines everything again."""
-    names = [None if one is None else one.name for one in (verifier.second, readers.implier, readers.scanner)]
-    return digest(
-        (identity, state.use, verifier.model.name, names, None if readers.embedder is None else readers.embedder.name,
-         settings.signals, settings.targets, settings.since, settings.per_target, settings.pairs_per_return)
-    )  # fmt: skip
-
-
-def _passed(workspace: Workspace, state: Baseline, looker: str) -> dict[str, int]:
-    """How far the same configuration has examined each item. It would skip the same pairs again."""
-    return {item: int(body) for item, body in desk_of(workspace).log.derived.read(PASSED, looker, state.held).items()}
-
-
-def _left_out(
-    workspace: Workspace, state: Baseline, looker: str, known: Mapping[str, frozenset[str]]
-) -> Iterable[Pair]:
-    """Pairs that earlier looks of the same configuration left out and that are still open."""
-    stored = desk_of(workspace).log.derived.read(LEFT_OUT, looker, state.held)
-    pairs = (Pair(item=item, evidence=one) for item, body in stored.items() for one in body.decode("ascii").split())
-    return (one for one in pairs if one.evidence in state.observed and one.evidence not in known.get(one.item, ()))
-
-
-def _by_item(pairs: Iterable[Pair]) -> dict[str, bytes]:
-    found: dict[str, list[str]] = {}
-    for pair in sorted(pairs, key=lambda pair: (pair.item, pair.evidence)):
-        found.setdefault(pair.item, []).append(pair.evidence)
-    return {item: " ".join(evidence).encode("ascii") for item, evidence in found.items()}
-
-
-def file_prepared(workspace: Workspace, name: str, prepared: Prepared) -> None:
+def file_prepared(log: Log, name: str, prepared: Prepared) -> None:
     """Write an audit row beside those of the prepared return."""
-    log = desk_of(workspace).log
     with log.atomic():
         log.audit.append(name, [("inference", "", canonical(prepared))])
 
 
-def _left(found: FoundPairs) -> Iterable[Pair]:
-    """Pairs that were proposed and cut, or could not be examined."""
-    return dict.fromkeys([*(one.pair for one in found.proposals.cut), *found.unseen])
+class _Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """The pairs of one preparation and their verdicts."""
+
+    found: FoundPairs
+    pairs: tuple[ProposedPair, ...]
+    """Pairs that were put to the verifier: open suspicions, and chosen ones."""
+    verdicts: JudgedPairs
+    suspected: tuple[Pair, ...] = ()
+    """Unseen pairs of critical items."""
+    unseen: tuple[Pair, ...] = ()
+    reused: int = 0
 
 
-def _except(chosen: Iterable[Pair], pairs: Iterable[Pair]) -> tuple[Pair, ...]:
-    taken = set(chosen)
-    return tuple(pair for pair in pairs if pair not in taken)
+@dataclass(frozen=True)
+class _Preparation:
+    expected: ExpectedReturn
+    team: InferenceModels
+    ledger: TokenLedger
 
+    def prepared(self) -> Prepared:
+        again, drawn, judged = RecheckedSources(), Drawn(), None
+        together = RequestRound()
+        with together:
+            again = recheck_changed_sources(self.expected, self._verifier)
+        state = baseline(self.expected)
+        # Without a visible duty there is no need to link to.
+        owing = any(isinstance(held.item, Obligation) for held in state.known.values())
+        with together:
+            if owing:
+                drawn = link_needs(self.expected, metered(self.team.linker, self.ledger), self.team.embedder)
+        if drawn.links:
+            # The links may have changed which items are critical.
+            state = baseline(self.expected)
+        with together:
+            judged = self._judged(state)
+        together.close()
+        assert judged is not None  # noqa: S101 - or something waits for answers
+        fallen = owing and _may_have_fallen(state, judged.verdicts)
+        replacements = draft_replacements(self.expected) if fallen else ()
+        if not judged.found.faults:
+            seen = str(state.epoch).encode("ascii")
+            self.expected.log.derived.write(PASSED, self._looker, dict.fromkeys(state.held, seen))
+        return self._report(state, again, drawn, judged, replacements)
 
-def _unanswered(judged: JudgedPairs) -> Iterable[str]:
-    return (f"verify: {why.message}" for _, why in judged.failed)
+    def _judged(self, state: Baseline) -> _Judged:
+        """Choose pairs and put them to the verifier, open suspicions first."""
+        known = judging.answered_pairs(self.expected.log, state, self._verifier)
+        found = find_pairs(state, known, self._readers, self.expected.settings, self._passed(state))
+        pairs = {pair: ProposedPair(pair=pair) for pair in state.suspected(known)}
+        pairs |= {one.pair: one for one in found.pairs}
+        unseen = tuple(pair for pair in found.unseen if pair not in pairs)
+        blocking = self.expected.settings.on_unseen == "block"
+        suspected = tuple(pair for pair in unseen if blocking and state.is_critical(pair.item))
+        verdicts = judging.judge_pairs(self.expected.workspace, state, self._verifier, tuple(pairs))
+        judging.suspect(self.expected.workspace, suspected, "not_looked_at")
+        return _Judged(
+            found=found,
+            pairs=tuple(pairs.values()),
+            verdicts=verdicts,
+            suspected=suspected,
+            unseen=unseen,
+            reused=sum(map(len, known.values())),
+        )
+
+    @cached_property
+    def _looker(self) -> str:
+        """The cache key of the inference configuration: a changed one examines everything again."""
+        models = (self.team.verifier, self._verifier.second, self.team.implier, self.team.scanner, self.team.embedder)
+        names = [None if one is None else one.name for one in models]
+        who, own = self.expected.identity, self.expected.settings
+        return digest((who, names, own.signals, own.targets, own.since, own.changes, own.all_pairs, str(own.near)))
+
+    def _passed(self, state: Baseline) -> dict[str, int]:
+        """How far the same configuration has examined each item. It would skip the same pairs again."""
+        stored = self.expected.log.derived.read(PASSED, self._looker, state.held)
+        return {item: int(body) for item, body in stored.items()}
+
+    @cached_property
+    def _verifier(self) -> Verifier:
+        settings, model = self.expected.settings, metered(self.team.verifier, self.ledger)
+        assert model is not None  # noqa: S101 - InferenceModels.require has seen to it
+        second = settings.confirm_critical == "second_model"
+        return Verifier(
+            model=model,
+            second=metered(self.team.second_verifier, self.ledger) if second else None,
+            swap=settings.confirm_critical == "swapped",
+            per_call=settings.pairs_per_call,
+            max_chars=settings.budgets.verify_chars,
+            max_tokens=settings.budgets.verify_tokens,
+            suspect_at=self.expected.policy.evidence.suspect_at,
+            workspace=self.expected.workspace.name,
+        )
+
+    @cached_property
+    def _readers(self) -> Readers:
+        extractor = self.team.extractor
+        return Readers(
+            derived=self.expected.log.derived,
+            workspace=self.expected.workspace.name,
+            implier=metered(self.team.implier, self.ledger),
+            scanner=metered(self.team.scanner, self.ledger),
+            embedder=self.team.embedder,
+            extracted="" if extractor is None else maker(extractor.name, EXTRACT),
+        )
+
+    def _report(
+        self, state: Baseline, again: RecheckedSources, drawn: Drawn, judged: _Judged, replacements: tuple[str, ...]
+    ) -> Prepared:
+        found, verdicts = judged.found, judged.verdicts
+        hidden = (pair for pair in judged.unseen if pair not in judged.suspected)
+        unanswered = (f"verify: {why.message}" for _, why in verdicts.failed)
+        return Prepared(
+            identity=self.expected.identity,
+            epoch=state.epoch,
+            until=min([state.epoch, *(state.observed[pair.evidence].epoch - 1 for pair in hidden)]),
+            targets=len(state.held),
+            observations=found.observations,
+            nothing_stated=state.nothing_stated,
+            open=found.open,
+            reused=judged.reused,
+            judged=len(verdicts.verdicts) + again.judged,
+            invalidated=tuple(
+                dict.fromkeys(one.pair.item for one in verdicts.verdicts if state.ruling(one) is Ruling.INVALID)
+            ),
+            unsure=sum(not state.settles(one) for one in verdicts.verdicts),
+            unanswered=len(verdicts.failed),
+            unseen=judged.unseen,
+            suspected=len(judged.suspected),
+            proposed=judged.pairs,
+            links=drawn.links,
+            links_dropped=drawn.dropped,
+            unmet=drawn.unmet,
+            unlinked=drawn.unmet if drawn.faults else (),
+            replacements=replacements,
+            signals=tuple(
+                SignalCount(signal=signal, **msgspec.structs.asdict(tally)) for signal, tally in found.tallies.items()
+            ),
+            usage=self.ledger.stages(),
+            faults=tuple(dict.fromkeys((*again.faults, *drawn.faults, *found.faults, *unanswered))),
+            resourced=again.items,
+        )
 
 
 def _may_have_fallen(state: Baseline, judged: JudgedPairs) -> bool:
-    """Whether any visible item was ever found changed. For most returns this avoids a second look."""
+    """Whether any visible item was ever found changed, quotes aside. For most returns this avoids a second look."""
     marks = (mark.payload for held in state.known.values() for mark in held.marks)
     said = (one for one in (*judged.verdicts, *marks) if isinstance(one, Verdict))
-    # The second look checks the quotes.
     return any(ruling(one, state.policy, grounded=lambda: True) is Ruling.INVALID for one in said)
 
 
-def _proposed(chosen: Iterable[Pair], found: FoundPairs) -> tuple[ProposedPair, ...]:
-    signals = {one.pair: tuple(sorted(map(str, one.signals))) for one in (*found.proposals.kept, *found.proposals.cut)}
-    return tuple(ProposedPair(pair=pair, signals=signals.get(pair, ())) for pair in chosen)
+def note(expected: ExpectedReturn, prepared: Prepared, verifier: str) -> bool:
+    """Record the epoch up to which a preparation has examined the log, unless events arrived meanwhile.
 
-
-def _invalidated(state: Baseline, judged: JudgedPairs) -> tuple[str, ...]:
-    confirmed = (one for one in judged.verdicts if state.ruling(one) is Ruling.INVALID)
-    return tuple(dict.fromkeys(one.pair.item for one in confirmed))
-
-
-def _verifier(team: InferenceModels, settings: Settings, ledger: TokenLedger, workspace: Workspace) -> Verifier:
-    model = _metered(team.verifier, ledger)
-    assert model is not None  # noqa: S101 - InferenceModels.require has seen to it
-    second = settings.confirm_critical == "second_model"
-    return Verifier(
-        model=model,
-        second=_metered(team.second_verifier, ledger) if second else None,
-        swap=settings.confirm_critical == "swapped",
-        batch_size=settings.pairs_per_call,
-        max_chars=settings.budgets.verify_chars,
-        max_tokens=settings.budgets.verify_tokens,
-        suspect_at=workspace.admin.policy.suspect_at,
-        workspace=workspace.name,
-    )
-
-
-def _readers(workspace: Workspace, team: InferenceModels, ledger: TokenLedger) -> Readers:
-    return Readers(
-        derived=desk_of(workspace).log.derived,
-        workspace=workspace.name,
-        implier=_metered(team.implier, ledger),
-        scanner=_metered(team.scanner, ledger),
-        embedder=team.embedder,
-        extracted="" if team.extractor is None else maker(team.extractor.name, EXTRACT),
-    )
-
-
-def _metered(model: Model | None, ledger: TokenLedger) -> Model | None:
-    return None if model is None else Metered(model, ledger)
+    In one transaction, so that everything before the event was available to it. An examination that is already on the
+    log is not repeated: a watch that finds nothing new writes nothing.
+    """
+    log, policy, departed, identity = expected.log, expected.policy, expected.departed, expected.identity
+    with log.atomic():
+        head = log.head
+        if observations(log, departed, identity, since=prepared.epoch, until=head, policy=policy) or statements(
+            log, departed, identity, since=prepared.epoch, until=head
+        ):
+            return False
+        verifier = verifier[:LONGEST_NAME]
+        known = examination(log, departed, identity, purpose=expected.purpose, epoch=head, policy=policy)
+        missed = observations(log, departed, identity, since=prepared.until, until=head, policy=policy)
+        if (
+            known is None
+            or (known.verifier, known.nothing_stated) != (verifier, prepared.nothing_stated)
+            or known.unexamined > len(missed)
+        ):
+            examined = Examine(
+                checkpoint=departed.id,
+                identity=identity,
+                verifier=verifier,
+                until=prepared.until,
+                nothing_stated=prepared.nothing_stated,
+                purpose=expected.purpose,
+            )
+            desk_of(as_readmit(expected.workspace)).writer.write(EventKind.EXAMINE, examined)
+    return True

@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
+from readmit.models.usage import StageUsage
 from readmit.records.base import Count, Id, Name, Note, Record
 from readmit.records.identity import Identity
 from readmit.records.verdicts import Pair
 
-if TYPE_CHECKING:
-    from readmit.models.usage import StageUsage
-
-
-class StageTokens(Record, kw_only=True):
-    """The usage of one stage."""
-
-    stage: Name
-    calls: Count
-    failed: Count = 0
-    replayed: Count = 0
-    input: Count = 0
-    cached: Count = 0
-    output: Count = 0
-    milliseconds: Count = 0
-
-    @classmethod
-    def of(cls, usage: StageUsage) -> StageTokens:
-        return cls(**{field: getattr(usage, field) for field in cls.__struct_fields__})
-
 
 class SignalCount(Record, kw_only=True):
-    """Pairs of one signal: scored, proposed, within the budget, and of these proposed by no other signal."""
+    """Pairs of one signal: scored, near enough to be proposed, and of these scored by no other signal."""
 
     signal: Name
     scored: Count
-    proposed: Count
     kept: Count
     alone: Count
 
 
 class ProposedPair(Record, kw_only=True):
-    """A pair that was put to the verifier, and the signals that proposed it; none if it was a suspicion."""
+    """A pair that was put to the verifier, and the signals that proposed it: none where every pair was verified."""
 
     pair: Pair
     signals: tuple[Name, ...] = ()
@@ -52,16 +32,17 @@ class Prepared(Record, kw_only=True):
     """One preparation, including the pairs it did not examine."""
 
     identity: Identity
-    use: Note
     epoch: Count
     """The epoch of the log that was examined."""
     until: Count = 0
-    """Every observation up to here was examined: judged, suspected, or skipped by every signal. Pairs that the limits
-    cut or that failed answers hid do not count as examined, unless they are suspicions now.
+    """Every observation up to here was examined: judged, suspected, without a statement, or not near enough for any
+    signal. Pairs that failed answers hid do not count as examined, unless they are suspicions now.
     """
     targets: Count
     observations: Count
     """Observations with at least one pair that was still open."""
+    nothing_stated: Count = 0
+    """Observations that an extractor read whole and found no statement in: no pair is made of them."""
     open: Count
     """Pairs that no verdict settles yet."""
     reused: Count
@@ -73,12 +54,10 @@ class Prepared(Record, kw_only=True):
     """Verdicts that do not settle their pair."""
     unanswered: Count = 0
     """Pairs that the verifier gave no usable answer to. Each is a suspicion now."""
-    cut: tuple[Pair, ...] = ()
-    """Pairs proposed beyond the limits, and not verified."""
     unseen: tuple[Pair, ...] = ()
     """Pairs hidden from a signal by a failed answer, proposed by no other, and not verified."""
     suspected: Count = 0
-    """Cut and unseen pairs of critical items, which are suspicions now."""
+    """Unseen pairs of critical items, which are suspicions now."""
     proposed: tuple[ProposedPair, ...] = ()
     """The pairs that were put to the verifier."""
     links: Count = 0
@@ -91,23 +70,17 @@ class Prepared(Record, kw_only=True):
     """Needs without an answer of the linker: whether an item meets them is unknown."""
     replacements: tuple[Id, ...] = ()
     """Items drafted from the observations that invalidated needed ones."""
-    inside: Count = 0
-    """Pairs verified because the return would have handed over both sides together."""
-    cut_inside: Count = 0
-    """Pairs inside the view beyond the limit. No signal proposed them, and they are skipped."""
-    fell_inside: tuple[Id, ...] = ()
-    """Items that fell by one of these."""
     resourced: tuple[Id, ...] = ()
     """Items whose source changed and whose statement the present text still carries."""
     signals: tuple[SignalCount, ...] = ()
-    usage: tuple[StageTokens, ...] = ()
+    usage: tuple[StageUsage, ...] = ()
     faults: tuple[Note, ...] = ()
     """Why answers are missing. For the operator, never for the returning agent."""
 
     @property
     def tokens(self) -> int:
         """Prompt and answer tokens of all stages."""
-        return sum(one.input + one.output for one in self.usage)
+        return sum(one.tokens for one in self.usage)
 
     @property
     def eventful(self) -> bool:
@@ -122,10 +95,10 @@ class Prepared(Record, kw_only=True):
             name: getattr(earlier, name) + getattr(self, name)
             for name in (
                 "open", "judged", "invalidated", "unsure", "unanswered", "suspected", "links", "links_dropped",
-                "replacements", "inside", "cut_inside",
+                "replacements",
             )
         }  # fmt: skip
-        for name in ("invalidated", "cut", "unseen", "proposed", "fell_inside", "resourced", "faults"):
+        for name in ("invalidated", "unseen", "proposed", "resourced", "faults"):
             both[name] = tuple(dict.fromkeys((*getattr(earlier, name), *getattr(self, name))))
         return replace(
             self,
@@ -142,6 +115,6 @@ def _summed(*counts: tuple[SignalCount, ...]) -> tuple[SignalCount, ...]:
         before = found.get(one.signal)
         found[one.signal] = one if before is None else SignalCount(
             signal=one.signal,
-            **{name: getattr(before, name) + getattr(one, name) for name in ("scored", "proposed", "kept", "alone")},
+            **{name: getattr(before, name) + getattr(one, name) for name in ("scored", "kept", "alone")},
         )  # fmt: skip
     return tuple(found.values())

@@ -1,17 +1,17 @@
-"""Proposes pairs to judge: prepares the signals' inputs, runs them, and reports the rest.
+"""Chooses pairs to judge: all of them while they are few, else those that the signals find near.
 
-A pair that a signal could not score because a model failed is not cleared: such pairs are reported beside those that
-the limits cut.
+A pair that a signal could not score because a model failed is not cleared, and is reported.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
 from readmit.inference import derive as deriving
-from readmit.inference import signals
+from readmit.inference.prepared import ProposedPair
 from readmit.log.derived_texts import DerivedTexts
 from readmit.models.protocols import Embedder, Model
 from readmit.models.stages.imply import IMPLIED, PREMISES
@@ -19,19 +19,24 @@ from readmit.models.stages.scan import Later, TargetLook
 from readmit.records.error_types import PendingAnswers
 from readmit.records.verdicts import Pair
 from readmit.rules.invalidate.propose import (
+    Center,
     DeclaredPremises,
+    Embeddings,
     ImpliedFacts,
-    Proposals,
+    Passages,
     SameSlot,
     Scanned,
     Signal,
+    Tally,
     open_pairs,
+    passages,
     plan_scan,
     propose,
+    windows,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -39,20 +44,25 @@ if TYPE_CHECKING:
     from readmit.inference.baseline import Baseline
     from readmit.inference.settings import RequestBudgets, Settings
     from readmit.rules.invalidate.propose import Openings, Scorer
+    from readmit.text.nearness import VectorRows
 
     Matrix = NDArray[np.float32]
 
 
-class FoundPairs(msgspec.Struct, frozen=True):
-    """The proposed pairs, and the pairs that no signal could score."""
+class FoundPairs(msgspec.Struct, frozen=True, kw_only=True):
+    """The pairs to judge, and the pairs that no signal could score."""
 
-    proposals: Proposals
-    unseen: tuple[Pair, ...]
-    """Open pairs that a failed answer hid from some signal, and that no signal proposed."""
-    faults: tuple[str, ...]
-    """Messages about failures."""
-    observations: int
+    pairs: tuple[ProposedPair, ...] = ()
+    open: int = 0
+    """Open pairs altogether."""
+    observations: int = 0
     """Observations with at least one open pair."""
+    tallies: Mapping[Signal, Tally] = {}
+    """Counts per signal; none if every pair is judged."""
+    unseen: tuple[Pair, ...] = ()
+    """Open pairs that a failed answer hid from some signal, and that no signal proposed."""
+    faults: tuple[str, ...] = ()
+    """Messages about failures."""
 
 
 class Readers(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +77,26 @@ class Readers(msgspec.Struct, frozen=True, kw_only=True):
     """The extractor, as derived texts name it."""
 
 
+class RequestRound:
+    """Stages whose requests go out together: those that wait for answers let the others run first."""
+
+    waiting: PendingAnswers | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, raised: BaseException | None, at: object) -> bool:
+        if isinstance(raised, PendingAnswers):
+            self.waiting = raised
+            return True
+        return False
+
+    def close(self) -> None:
+        """Wait, if a stage has to."""
+        if self.waiting is not None:
+            raise self.waiting
+
+
 def find_pairs(
     baseline: Baseline,
     judged: Mapping[str, frozenset[str]],
@@ -74,28 +104,37 @@ def find_pairs(
     settings: Settings,
     passed: Mapping[str, int] | None = None,
 ) -> FoundPairs:
-    """Propose open pairs: those not judged, and not skipped by an earlier look."""
+    """Choose among the open pairs: those not judged, and not skipped by an earlier look."""
     openings = open_pairs(baseline.targets(passed), baseline.observations(), judged)
+    if len(openings) <= settings.all_pairs:
+        every = tuple(ProposedPair(pair=pair) for pair in _every(openings))
+        return FoundPairs(pairs=every, open=len(openings), observations=len(openings.observations))
     work = _Work(baseline, openings, readers)
     scorers: list[Scorer] = []
-    pending: PendingAnswers | None = None
+    together = RequestRound()
     for signal in settings.signals:
-        try:
-            if len(openings):
-                scorers.append(work.scorer(signal, settings))
-        except PendingAnswers as waiting:
-            # The other signals' requests go out in the same round.
-            pending = waiting
-    if pending is not None:
-        raise pending
-    proposals = propose(openings, scorers, settings.limits)
-    proposed = {proposal.pair for proposal in (*proposals.kept, *proposals.cut)}
+        with together:
+            scorers.append(work.scorer(signal, settings))
+    together.close()
+    found = propose(openings, scorers, near=settings.near)
+    proposed = {one.pair: tuple(sorted(map(str, one.signals))) for one in found.kept}
     return FoundPairs(
-        proposals,
-        tuple(pair for pair in work.unseen() if pair not in proposed),
-        tuple(dict.fromkeys(work.faults)),
-        len(openings.observations),
+        pairs=tuple(ProposedPair(pair=pair, signals=signals) for pair, signals in proposed.items()),
+        open=found.open,
+        observations=len(openings.observations),
+        tallies=found.tallies,
+        unseen=tuple(pair for pair in work.unseen() if pair not in proposed),
+        faults=tuple(dict.fromkeys(work.faults)),
     )
+
+
+def _every(openings: Openings) -> Iterator[Pair]:
+    """All open pairs, those of critical items first: a token budget may end before the last."""
+    rows = sorted(range(len(openings.targets)), key=lambda row: not openings.targets[row].critical)
+    for row in rows:
+        for column, seen in enumerate(openings.observations):
+            if openings.open[row, column]:
+                yield Pair(item=openings.targets[row].item, evidence=seen.evidence)
 
 
 class _Work:
@@ -119,9 +158,9 @@ class _Work:
             case Signal.SAME_SLOT:
                 return SameSlot()
             case Signal.EMBEDDING:
-                return signals.near_texts(self._vectors(), self._items, self._texts)
+                return near_texts(self._vectors(), self._items, self._texts)
             case Signal.PASSAGE:
-                return signals.near_sentences(self._vectors(), self._items, self._texts)
+                return near_sentences(self._vectors(), self._items, self._texts)
             case Signal.IMPLIED_FACTS:
                 return self._facts(settings.budgets)
             case Signal.SCAN:
@@ -141,15 +180,15 @@ class _Work:
     def _vectors(self) -> deriving.StoredVectors:
         readers = self._readers
         assert readers.embedder is not None  # noqa: S101 - InferenceModels.require has seen to it
-        return deriving.StoredVectors(readers.embedder, readers.derived, readers.workspace)
+        return deriving.StoredVectors(readers.embedder, readers.derived)
 
     def _facts(self, budgets: RequestBudgets) -> ImpliedFacts:
         readers = self._readers
         assert readers.implier is not None  # noqa: S101 - InferenceModels.require has seen to it
-        pending: PendingAnswers | None = None
+        together = RequestRound()
         both: list[deriving.DerivedLines] = []
         for kind, texts in ((PREMISES, self._items), (IMPLIED, self._texts)):
-            try:
+            with together:
                 both.append(
                     deriving.derive_lines(
                         readers.derived,
@@ -161,17 +200,14 @@ class _Work:
                         extracted=readers.extracted,
                     )
                 )
-            except PendingAnswers as waiting:
-                pending = waiting
-        if pending is not None:
-            raise pending
+        together.close()
         rests, says = both
         self._blind_items |= {name for name, text in self._items.items() if text in rests.failed}
         self._blind_evidence |= {name for name, text in self._texts.items() if text in says.failed}
         self.faults += [f"{why.usage.stage}: {why.message}" for one in both for why in one.failed.values()]
         premises = {name: rests.lines.get(text, ()) for name, text in self._items.items()}
         facts = {name: says.lines.get(text, ()) for name, text in self._texts.items()}
-        return signals.near_implications(self._vectors(), premises, facts)
+        return near_implications(self._vectors(), premises, facts)
 
     def _scan(self, settings: Settings) -> Scanned:
         readers, baseline = self._readers, self._standing
@@ -191,3 +227,39 @@ class _Work:
         self._blind_pairs |= found.failed.keys()
         self.faults += [f"{why.usage.stage}: {why.message}" for why in found.failed.values()]
         return Scanned(found.named)
+
+
+def near_texts(vectors: VectorRows, items: Mapping[str, str], observations: Mapping[str, str]) -> Embeddings:
+    """Nearness of whole items and observations."""
+    return Embeddings(*_near(vectors, items, observations, windows))
+
+
+def near_sentences(vectors: VectorRows, items: Mapping[str, str], observations: Mapping[str, str]) -> Passages:
+    """Nearness of single sentences of items and observations."""
+    return Passages(*_near(vectors, items, observations, passages))
+
+
+def near_implications(
+    vectors: VectorRows, premises: Mapping[str, tuple[str, ...]], facts: Mapping[str, tuple[str, ...]]
+) -> ImpliedFacts:
+    """Nearness of items' premises to the facts that observations imply."""
+    later = vectors.rows(facts)
+    return ImpliedFacts(vectors.rows(premises), later, _center(later))
+
+
+def _near(
+    vectors: VectorRows,
+    items: Mapping[str, str],
+    observations: Mapping[str, str],
+    cut: Callable[[str], tuple[str, ...]],
+) -> tuple[dict[str, Matrix], dict[str, Matrix], Center | None]:
+    later = vectors.rows({name: cut(text) for name, text in observations.items()})
+    return vectors.rows({name: cut(text) for name, text in items.items()}), later, _center(later)
+
+
+def _center(matrices: Mapping[str, Matrix]) -> Center | None:
+    """The mean vector of the observations. It is subtracted: a direction that all texts share tells no pairs apart."""
+    import numpy as np
+
+    rows = [matrix for matrix in matrices.values() if len(matrix)]
+    return Center.of(np.concatenate(rows)) if rows else None

@@ -20,35 +20,30 @@ from readmit.records.items import Drafted
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
 from readmit.text.carried import worded
-from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from readmit.inference.expected_return import ExpectedReturn
     from readmit.inference.field import Field
-    from readmit.inference.settings import Settings
     from readmit.log.log import Log
-    from readmit.records.acts.event import Checkpoint
-    from readmit.records.identity import Identity
     from readmit.records.snapshot import Held
     from readmit.workspace.workspace import Workspace
 
 
-def replace(
-    workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None, settings: Settings
-) -> tuple[str, ...]:
+def draft_replacements(expected: ExpectedReturn) -> tuple[str, ...]:
     """Draft the observations that invalidated needed items. A repeated draft is one item."""
-    if not settings.linking or workspace.admin.policy.drafts == "refuse":
+    if not expected.drafts:
         return ()
-    ground = field(workspace, departed, identity, purpose=purpose)
+    workspace, log, ground = expected.workspace, expected.log, field(expected)
     drafted: list[str] = []
     with workspace.batch():
-        for item, verdict in _fallen(desk_of(workspace).log, ground):
-            observed = desk_of(workspace).log.evidence(verdict.pair.evidence).payload
+        for item, verdict in _fallen(log, ground):
+            observed = log.evidence(verdict.pair.evidence).payload
             assert isinstance(observed, Evidence)  # noqa: S101 - it was judged, so it was observed
             made = f"r{digest((item, verdict.pair.evidence))[:16]}"
             name = made_id(observed.writer, made, observed.scope.principals)
-            known = desk_of(workspace).log.named(EventKind.RECORD, name) is not None
+            known = log.named(EventKind.RECORD, name) is not None
             if not known and _record(workspace, name, item, verdict, observed):
                 drafted.append(name)
     return tuple(drafted)
@@ -106,11 +101,7 @@ def _record(workspace: Workspace, name: str, item: str, verdict: Verdict, observ
             roles=observed.scope.roles,
             principals=observed.scope.principals,
             private=observed.scope.visibility == "private",
-            drafted=Drafted(
-                model=maker(verdict.model, verdict.prompt)[:LONGEST_NAME],
-                quote=quote,
-                instead_of=item,
-            ),
+            drafted=Drafted(model=maker(verdict.model, verdict.prompt)[:LONGEST_NAME], quote=quote, instead_of=item),
         )
         return True
     return False

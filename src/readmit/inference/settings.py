@@ -9,13 +9,14 @@ import msgspec
 from readmit.models.embedders import open_embedder
 from readmit.models.fence import MAX_CHARS
 from readmit.models.model_lines import open_model
+from readmit.models.protocols import close_model
 from readmit.models.stages import imply, link, scan, verify
 from readmit.records.arguments import check_fields
 from readmit.records.base import Record
 from readmit.records.canonical import repeated_key, without_mark
 from readmit.records.error_types import ModelError, RecordError
 from readmit.records.items import Kind
-from readmit.rules.invalidate.propose import Limits, Signal
+from readmit.rules.invalidate.propose import NEAR, Signal
 
 if TYPE_CHECKING:
     from readmit.models.protocols import Embedder, Model
@@ -56,7 +57,8 @@ class Settings(Record, kw_only=True, omit_defaults=False):
         Signal.PASSAGE,
         Signal.IMPLIED_FACTS,
     )
-    """Which signals propose pairs. ``scan`` is the paper's; it reads every open pair and costs accordingly."""
+    """Which signals propose pairs, where there are too many to verify all. ``scan`` is the paper's; it reads every open
+    pair and costs accordingly."""
     kinds: tuple[Kind, ...] = (Kind.FACT, Kind.ROLE_CONSTRAINT, Kind.INTERFACE_CONSTRAINT)
     """Kinds of item whose premises may change implicitly. A duty ends only by an explicit event."""
     targets: Literal["items", "premises"] = "items"
@@ -65,28 +67,30 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     """
     since: Literal["item", "departure"] = "item"
     """Which observations may change an item: all later ones, or only those since the departure."""
-    per_target: Positive = 20
-    """Most pairs proposed for one item."""
-    pairs_per_return: Annotated[int, msgspec.Meta(ge=0)] | None = 60
-    """Most pairs verified in one return. None: all that are proposed."""
+    changes: Literal["asked", "explicit"] = "asked"
+    """What decides that a statement ended: explicit operations and the verifier, or, for messages that an extractor
+    read whole, explicit operations alone. With ``explicit`` nothing is asked about such a message, and no examination
+    is recorded.
+    """
+    all_pairs: Annotated[int, msgspec.Meta(ge=0)] = 400
+    """Up to this many open pairs, every one is verified. Beyond, signals choose."""
+    near: Annotated[float, msgspec.Meta(ge=-100, le=100)] = NEAR
+    """The score from which on signals propose a pair, in standard deviations above the item's other pairs. Pairs that
+    the team declared, or that a model named, are always proposed."""
     scan_per_call: Annotated[int, msgspec.Meta(ge=1, le=scan.MOST)] = scan.PER_CALL
     """Later observations in a call of the scan. The paper's has four at most."""
     scan_targets: Annotated[int, msgspec.Meta(ge=1, le=scan.MOST)] = 1
     """Targets in a call of the scan. The paper's has one."""
-    pairs_per_call: Positive = 1
-    """Most earlier statements in one call of the verifier, beside one later observation. More are cheaper but may be
-    judged less carefully; ``eval pairs`` measures it.
-    """
-    critical_alone: bool = True
-    """Whether a statement that supports a critical dependency has a call of the verifier to itself, also if
-    ``pairs_per_call`` allows more. Statements that are confirmed always do.
+    pairs_per_call: Annotated[int, msgspec.Meta(ge=1, le=verify.MOST_PAIRS)] = verify.MOST_PAIRS
+    """Most pairs in one call of the verifier: some earlier statements, each beside some later observations. More are
+    cheaper, but a small model may judge them less carefully; ``eval pairs`` measures it.
     """
     confirm_critical: Literal["none", "swapped", "second_model"] = "none"
     """How a verdict about an item that supports a critical dependency is confirmed: not at all, by the same model
     with the texts in the other order, or by the second verifier."""
-    on_cut: Literal["block", "verify", "note"] = "block"
-    """A pair of a critical item that the limits cut, or that no signal could score because a model failed, is suspected
-    (``block``), verified anyway (``verify``), or only noted in the audit (``note``).
+    on_unseen: Literal["block", "note"] = "block"
+    """A pair of a critical item that no signal could score because a model failed is suspected (``block``), or only
+    noted in the audit (``note``).
     """
     linking: bool = True
     """Whether needs and items are linked, by the linker or else by nearness, and whether replacements of needed items
@@ -94,8 +98,6 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     """
     links_per_need: Positive = 3
     """Most items linked to one need in one preparation."""
-    pairs_inside: Annotated[int, msgspec.Meta(ge=0)] = 24
-    """Most additional pairs verified among the statements that the return would hand over together."""
     budget: Annotated[int, msgspec.Meta(ge=0)] | None = None
     """Most tokens that one preparation may take. None: no limit."""
     budgets: RequestBudgets = RequestBudgets()
@@ -106,12 +108,6 @@ class Settings(Record, kw_only=True, omit_defaults=False):
             raise ValueError("signals must name at least one signal")
         if len(set(self.signals)) != len(self.signals):
             raise ValueError("signals must name each signal once")
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(
-            per_target=self.per_target, per_return=self.pairs_per_return, depth=max(self.per_target, Limits().depth)
-        )
 
 
 class ModelFields(TypedDict, total=False):
@@ -150,9 +146,7 @@ class InferenceModels:
     def close(self) -> None:
         """Close the models that were opened from a line."""
         for model in self._opened.values():
-            close = getattr(model, "close", None)
-            if close is not None:
-                close()
+            close_model(model)
 
     def _open(self, model: Model | str | None) -> Model | None:
         if not isinstance(model, str):

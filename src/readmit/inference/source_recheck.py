@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.inference.derive import maker
-from readmit.inference.verdict_writer import verdict_id
+from readmit.inference.verdict_writer import verdict_id, write_verdict
 from readmit.models.protocols import Failure
 from readmit.models.stages.verify import PairCase
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.looks import Resource
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
-from readmit.records.error_types import ConflictError
 from readmit.records.evidence import Evidence
 from readmit.records.identity import own_id
 from readmit.records.policy import AUTHOR
@@ -27,18 +26,16 @@ from readmit.records.reasons import Reason
 from readmit.records.verdicts import Pair, Ruling, Verdict, quotes_found, ruling
 from readmit.rules.cycle import examine
 from readmit.rules.invalidate.changed_sources import needed, resourced
-from readmit.rules.invalidate.implicit import critical_dependencies, use_of
-from readmit.state.load import snapshot
+from readmit.rules.invalidate.implicit import critical_dependencies
 from readmit.text.carried import worded
 from readmit.text.english import flat, paragraphs, sentences
 from readmit.workspace.workspace import as_readmit, desk_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
+    from readmit.inference.expected_return import ExpectedReturn
     from readmit.models.stages.verify import Verifier
-    from readmit.records.acts.event import Checkpoint
-    from readmit.records.identity import Identity
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot
     from readmit.workspace.workspace import Workspace
@@ -52,8 +49,6 @@ class RecheckedSources(msgspec.Struct, frozen=True):
     judged: int = 0
     items: tuple[str, ...] = ()
     """Items that the present text still carries."""
-    cut: tuple[Pair, ...] = ()
-    """Pairs beyond the limit. Their items stay out."""
     faults: tuple[str, ...] = ()
 
 
@@ -63,26 +58,17 @@ class _Case(msgspec.Struct, frozen=True):
     case: PairCase
 
 
-def recheck_changed_sources(
-    workspace: Workspace,
-    departed: Checkpoint,
-    identity: Identity,
-    *,
-    purpose: str | None,
-    verifier: Verifier,
-    most: int | None,
-) -> RecheckedSources:
+def recheck_changed_sources(expected: ExpectedReturn, verifier: Verifier) -> RecheckedSources:
     """Put items that are out because their source changed to the verifier, each pair once."""
-    log, policy = desk_of(workspace).log, workspace.admin.policy
-    with log.reading():
-        seen = snapshot(log, departed, identity, epoch=log.head, purpose=purpose, now=desk_of(workspace).writer.now())
-        cases = list(_cases(seen, workspace)) if seen.sources else []
+    workspace, log, policy = expected.workspace, expected.log, expected.policy
+    seen = expected.snapshot()
+    cases = list(_cases(seen, policy)) if seen.sources else []
     if not cases:
         return RecheckedSources()
-    known = {one.case.pair: log.named(EventKind.JUDGE, verdict_id(verifier, one.case)) for one in cases}
-    fresh = [one for one in cases if known[one.case.pair] is None]
-    asked, left = (fresh, []) if most is None else (fresh[:most], fresh[most:])
-    said = dict(zip([one.case.pair for one in asked], _verified(verifier, asked), strict=True))
+    known = {one.case.pair: log.named(EventKind.JUDGE, verdict_id(log, verifier, one.case)) for one in cases}
+    asked = [one for one in cases if known[one.case.pair] is None]
+    answers = verifier.verify([one.case for one in asked]) if asked else []
+    said = dict(zip([one.case.pair for one in asked], answers, strict=True))
     found: list[str] = []
     with workspace.batch():
         for one in cases:
@@ -91,20 +77,18 @@ def recheck_changed_sources(
             if not isinstance(verdict, Verdict):
                 continue
             if stored is None:
-                _judge(workspace, verdict, verdict_id(verifier, one.case))
+                write_verdict(workspace, verdict, verdict_id(log, verifier, one.case))
             if _stands(verdict, one.case, policy) and _source(workspace, one, verdict):
                 found.append(pair.item)
     return RecheckedSources(
         judged=sum(isinstance(one, Verdict) for one in said.values()),
         items=tuple(found),
-        cut=tuple(one.case.pair for one in left),
         faults=tuple(f"verify: {one.message}" for one in said.values() if isinstance(one, Failure)),
     )
 
 
-def _cases(seen: Snapshot, workspace: Workspace) -> Iterator[_Case]:
+def _cases(seen: Snapshot, policy: Policy) -> Iterator[_Case]:
     """Items that only a changed source takes out, each with the present text of the source."""
-    policy = workspace.admin.policy
     critical = needed({**seen.background.held, **seen.state.held}, critical_dependencies(seen))
     for name, fate in examine(seen, policy).gated.rejected.items():
         held = seen.state.held[name]
@@ -131,26 +115,13 @@ def _case(held: Held, evidence: str, seen: Snapshot, *, critical: bool) -> PairC
         item_at=old.at,
         evidence_text=now.text,
         evidence_at=now.at,
-        use=use_of(seen),
         critical=critical,
     )
-
-
-def _verified(verifier: Verifier, asked: Sequence[_Case]) -> list[Verdict | Failure]:
-    return verifier.verify([one.case for one in asked]) if asked else []
 
 
 def _stands(verdict: Verdict, case: PairCase, policy: Policy) -> bool:
     own = case.item_text, case.item_source
     return ruling(verdict, policy, grounded=lambda: quotes_found(verdict, own, case.evidence_text)) is Ruling.COMPATIBLE
-
-
-def _judge(workspace: Workspace, verdict: Verdict, key: str) -> None:
-    try:
-        as_readmit(workspace).judge(verdict, id=key)
-    except ConflictError:
-        # Another process asked the same at the same time; its answer was first and counts.
-        return
 
 
 def _source(workspace: Workspace, one: _Case, verdict: Verdict) -> bool:
@@ -166,7 +137,8 @@ def _source(workspace: Workspace, one: _Case, verdict: Verdict) -> bool:
         quote=quote,
         drafted=maker(verdict.model, verdict.prompt)[:LONGEST_NAME],
     )
-    desk_of(as_readmit(workspace)).writer.write(EventKind.RESOURCE, payload, id=own_id(AUTHOR, digest(payload)))
+    desk = desk_of(as_readmit(workspace))
+    desk.writer.write(EventKind.RESOURCE, payload, id=own_id(AUTHOR, desk.log.keyed(digest(payload))))
     return True
 
 

@@ -1,11 +1,12 @@
 """Puts pairs to the verifier and writes the results to the log: verdicts as ``judge`` events, the rest as ``suspect``.
 
-A verdict's id is the digest of model, prompt version, pair, use and texts within its workspace, so a repeated verdict
-is one event, and every later return and agent with the same use reads it instead of asking.
+A verdict's id is made of model, prompt version, pair and texts within its workspace, so a repeated verdict is one
+event, and every later return reads it instead of asking, for every agent and purpose.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from readmit.inference.baseline import Baseline
+    from readmit.log.log import Log
     from readmit.workspace.workspace import Workspace
 
 
@@ -35,7 +37,7 @@ class JudgedPairs(msgspec.Struct, frozen=True):
 
 
 def case_of(baseline: Baseline, pair: Pair) -> PairCase:
-    """A pair with its original texts, their times and the returning use."""
+    """A pair with its original texts and their times."""
     item = baseline.held[pair.item].item
     seen = baseline.observed[pair.evidence]
     own = baseline.own(pair.item)
@@ -44,21 +46,20 @@ def case_of(baseline: Baseline, pair: Pair) -> PairCase:
         item_text=item.text,
         item_source=baseline.words(pair.item),
         item_at=max((one.at for one in own), default=None),
-        evidence_text=baseline.texts[pair.evidence],
+        evidence_text=baseline.shown(pair.evidence),
         evidence_at=seen.at,
-        use=baseline.use,
-        critical=baseline.alone and baseline.is_critical(pair.item),
+        critical=baseline.is_critical(pair.item),
     )
 
 
-def verdict_id(verifier: Verifier, case: PairCase) -> str:
+def verdict_id(log: Log, verifier: Verifier, case: PairCase) -> str:
     """The id of a verifier's verdict on a pair."""
-    return own_id(AUTHOR, verifier.key(case))
+    return own_id(AUTHOR, log.keyed(verifier.key(case)))
 
 
-def answered_pairs(baseline: Baseline, verifier: Verifier) -> Mapping[str, frozenset[str]]:
-    """Pairs that need no request: settled, or already answered by this verifier."""
-    return {
+def answered_pairs(log: Log, baseline: Baseline, verifier: Verifier) -> Mapping[str, frozenset[str]]:
+    """Pairs that need no request: settled, or already answered by this verifier, also for a repetition of the item."""
+    found = {
         item: frozenset(
             mark.payload.pair.evidence
             for mark in marks
@@ -66,10 +67,14 @@ def answered_pairs(baseline: Baseline, verifier: Verifier) -> Mapping[str, froze
             and mark.payload.pair.evidence in baseline.observed
             and (
                 baseline.settles(mark.payload)
-                or mark.name == verdict_id(verifier, case_of(baseline, mark.payload.pair))
+                or mark.name == verdict_id(log, verifier, case_of(baseline, mark.payload.pair))
             )
         )
         for item, marks in baseline.marks.items()
+    }
+    repeated = baseline.repeated()
+    return {
+        item: own.union(*(found[one] for one in repeated.get(item, ()) if one in found)) for item, own in found.items()
     }
 
 
@@ -89,12 +94,14 @@ def judge_pairs(workspace: Workspace, baseline: Baseline, verifier: Verifier, pa
                 suspect(workspace, [case.pair], f"unanswered:{said.fault}")
                 continue
             verdicts.append(said)
-            try:
-                as_readmit(workspace).judge(said, id=verdict_id(verifier, case))
-            except ConflictError:
-                # Another process asked the same at the same time; its answer was first and counts.
-                continue
+            write_verdict(workspace, said, verdict_id(desk_of(workspace).log, verifier, case))
     return JudgedPairs(tuple(verdicts), tuple(failed))
+
+
+def write_verdict(workspace: Workspace, verdict: Verdict, name: str) -> None:
+    """Write a verdict, unless another process asked the same at the same time: its answer was first and counts."""
+    with suppress(ConflictError):
+        as_readmit(workspace).judge(verdict, id=name)
 
 
 def suspect(workspace: Workspace, pairs: Iterable[Pair], signal: str) -> None:

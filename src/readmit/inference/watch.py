@@ -70,6 +70,8 @@ class Watch:
     ) -> None:
         """``purposes`` are the expected purposes of returns; ``report`` gets each announcement."""
         self._workspace = workspace
+        self._desk = desk_of(workspace)
+        self._log = self._desk.log
         self._prepare = prepare
         self._purposes = tuple(purposes)
         self._report = report
@@ -94,25 +96,22 @@ class Watch:
         announced = tuple(self._announce())
         # Only now, so that a look that stopped for pending answers starts over.
         self._read = news[-1].epoch
-        return Look(desk_of(self._workspace).log.head, tuple(prepared), announced)
+        return Look(self._log.head, tuple(prepared), announced)
 
     def _news(self) -> list[Event]:
-        news = list(desk_of(self._workspace).log.tail(since=self._read))
+        news = list(self._log.tail(since=self._read))
         for event in news:
             self._note(event)
         return news
 
     def _look_again(self, news: Sequence[Event]) -> bool:
         """Look at the due sources of everyone who is away or holds a view. Returns whether any was due."""
-        now, every = (
-            desk_of(self._workspace).writer.now(),
-            timedelta(seconds=self._workspace.admin.policy.looks.lifetime),
-        )
+        now, every = self._desk.writer.now(), timedelta(seconds=self._workspace.admin.policy.looks.lifetime)
         if not any(map(_is_news, news)) and self._looked is not None and now < self._looked + every:
             return False
         self._looked = now
         looks = [
-            look_for(desk_of(self._workspace), departed, departed.identity, purpose=purpose, again=False)
+            look_for(self._desk, departed, departed.identity, purpose=purpose, again=False)
             for departed in list(self._departures.values())
             for purpose in self._purposes_of(departed)
         ]
@@ -131,24 +130,21 @@ class Watch:
             case Checkpoint(identity=identity):
                 self._departures[identity.agent] = event.payload
             case Exposed(return_id=return_id, refused=()):
-                returned = desk_of(self._workspace).log.returned(return_id)
+                returned = self._log.returned(return_id)
                 self._exposed[returned.request.identity.agent] = return_id
 
     def _purposes_of(self, departed: Checkpoint) -> tuple[str | None, ...]:
         held = self._exposed.get(departed.identity.agent)
-        own = () if held is None else (desk_of(self._workspace).log.returned(held).request.purpose,)
+        own = () if held is None else (self._log.returned(held).request.purpose,)
         return tuple(dict.fromkeys((*self._purposes, *own)))
 
     def _announce(self) -> Iterator[Announcement]:
-        workspace = self._workspace
         for return_id in list(self._exposed.values()):
-            view = workspace.returned(return_id).decision.view
+            view = self._workspace.returned(return_id).decision.view
             for announcement in () if view is None else self._fallen(return_id, view):
-                with desk_of(workspace).log.atomic():
-                    desk_of(workspace).log.derived.write(ANNOUNCED, return_id, {announcement.item: b"1"})
-                    desk_of(workspace).log.audit.append(
-                        return_id, [("announcement", announcement.item, canonical(announcement))]
-                    )
+                with self._log.atomic():
+                    self._log.derived.write(ANNOUNCED, return_id, {announcement.item: b"1"})
+                    self._log.audit.append(return_id, [("announcement", announcement.item, canonical(announcement))])
                 logger.warning(
                     "view %s of %s holds %s, which is %s now",
                     return_id, announcement.identity.principal, announcement.item, announcement.state,
@@ -159,11 +155,10 @@ class Watch:
 
     def _fallen(self, return_id: str, view: ReturnView) -> Iterator[Announcement]:
         """Items of a view that no longer pass the gates and have not been announced."""
-        workspace = self._workspace
-        announced = desk_of(workspace).log.derived.read(ANNOUNCED, return_id, [one.id for one in view.items])
-        request = desk_of(self._workspace).log.returned(return_id).request
-        with desk_of(workspace).log.reading():
-            head, judged = desk_of(workspace).log.head, judge_view(desk_of(workspace).writer, return_id)
+        announced = self._log.derived.read(ANNOUNCED, return_id, [one.id for one in view.items])
+        request = self._log.returned(return_id).request
+        with self._log.reading():
+            head, judged = self._log.head, judge_view(self._desk.writer, return_id)
         for name, fate in judged.rejected.items():
             if name not in announced:
                 yield Announcement(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BESIDE = ("-wal", "-shm")
+_MAGIC = b"SQLite format 3\0"
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
@@ -80,6 +81,21 @@ def compare(backup: Path, place: Path) -> list[LogEnds]:
                 ]
         except StoreError:
             return [LogEnds(name, head, _commits(copied, name), None, is_same_log=True) for name, head in ends.items()]
+
+
+def copies_beside(place: Path, store: str) -> tuple[str, ...]:
+    """The files in a store's folder that are copies of it."""
+    found = []
+    for file in sorted(place.absolute().parent.iterdir()):
+        with suppress(StoreError, OSError):
+            if file.is_file() and not file.samefile(place) and _is_database(file) and store_of(file) == store:
+                found.append(str(file))
+    return tuple(found)
+
+
+def _is_database(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(len(_MAGIC)) == _MAGIC
 
 
 def store_of(backup: Path) -> str:

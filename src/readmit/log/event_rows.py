@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.log.engines.sql import SHIFT, chunks
+from readmit.log.tree.remnants import is_remnant
 from readmit.log.tree.running_digest import ZERO, check_digest
 from readmit.log.tree.state_map import key_of
 from readmit.records.acts.event import Event
 from readmit.records.acts.kinds import KINDS, kind_named
+from readmit.records.canonical import SALT_BYTES
 from readmit.records.error_types import TamperedError, UnknownError
 from readmit.records.items import Item
 from readmit.records.snapshot import Sighting
@@ -43,20 +45,21 @@ class EventRows:
         self.commits = commits
         self._turn = -1
         self._leaves: dict[int, bytes] = {}
+        self._bound: dict[int, dict[str, Sighting]] = {}
+        """The evidence with which these leaves were computed, if this reader loaded the items."""
 
     @property
     def known(self) -> dict[int, bytes]:
         """The leaves of events that were read in the open transaction."""
         if self._turn != self.connection.turn:
-            self._turn, self._leaves = self.connection.turn, {}
+            self._turn, self._leaves, self._bound = self.connection.turn, {}, {}
         return self._leaves
 
     def event(self, row: Sequence[Any]) -> Event:
         """An event from its row. Its digest must match its bytes."""
         pos, name, kind, by, at, learnt, body, digest, signature, given = row
         try:
-            actual = hashlib.sha256(body).hexdigest()
-            if actual != digest:
+            if hashlib.sha256(body).hexdigest() != digest and not is_remnant(self.commits, pos - self.base, body):
                 raise TamperedError(
                     f"event {pos - self.base} of {self.workspace!r} does not match its digest: it was altered"
                 )
@@ -70,8 +73,9 @@ class EventRows:
                 at=moment,
                 # Most events are learnt the moment they happen.
                 learnt=moment if learnt == at else datetime.fromisoformat(learnt),
-                payload=kind.decode(body),
-                digest=actual,
+                payload=kind.decode(body[SALT_BYTES:]),
+                digest=digest,
+                salt=bytes(body[:SALT_BYTES]),
                 signature=signature,
                 given=bool(given),
             )
@@ -101,14 +105,20 @@ class EventRows:
         base, sha = self.base, hashlib.sha256
         try:
             return {
-                digest: Sighting(pos - base, by, sha(body).hexdigest() == digest, body, said_at(at, learnt, given))
+                digest: Sighting(
+                    pos - base,
+                    by,
+                    sha(body).hexdigest() == digest or is_remnant(self.commits, pos - base, body),
+                    body[SALT_BYTES:],
+                    said_at(at, learnt, given),
+                )
                 for pos, by, at, learnt, given, body, digest in rows
             }
         except (ValueError, TypeError) as error:
             raise TamperedError(f"evidence of {self.workspace!r} cannot be read: it was altered ({error})") from None
 
-    def evidence_for(self, items: Iterable[int]) -> dict[str, Sighting]:
-        """The evidence bound to items recorded at these epochs."""
+    def behind(self, items: Iterable[int]) -> dict[str, Sighting]:
+        """The evidence that an index binds to items recorded at these epochs. Only their leaves prove it."""
         found: dict[str, Sighting] = {}
         for marks, part in chunks(items):
             query = SIGHTING + f"WHERE pos IN (SELECT ? + evidence FROM binding WHERE ws = ? AND item IN ({marks}))"
@@ -160,12 +170,30 @@ class EventRows:
         events = [self.event(row) for row in rows]
         # A level of the transaction may have been undone, and its epochs taken by other events.
         new = {event.epoch for event in events if event.epoch > committed or event.epoch not in known}
-        items = [event.epoch for event in events if event.epoch in new and isinstance(event.payload, Item)]
-        evidence = self.evidence_for(items) if items else {}
-        for row, event in zip(rows, events, strict=True):
-            if event.epoch in new:
-                known[event.epoch] = self.leaf(row, event, evidence)
+        known |= self._leaves_of((row, event) for row, event in zip(rows, events, strict=True) if event.epoch in new)
         return events
+
+    def _leaves_of(self, read: Iterable[tuple[Sequence[Any], Event]]) -> dict[int, bytes]:
+        """The leaves of events that were read, whose evidence is read with them and kept."""
+        pairs = list(read)
+        items = [event.epoch for _, event in pairs if isinstance(event.payload, Item)]
+        evidence = self.behind(items) if items else {}
+        self._bound |= {epoch: {} for epoch in items}
+        return {event.epoch: self.leaf(row, event, evidence, self._bound.get(event.epoch)) for row, event in pairs}
+
+    def evidence_for(self, items: Iterable[int]) -> dict[str, Sighting]:
+        """The evidence bound to items recorded at these epochs: what their proven leaves cover, and nothing else."""
+        wanted, known, committed = set(items), self.known, self.commits.head().commit.epoch
+        rows = self.at(epoch for epoch in wanted if epoch > committed or epoch not in self._bound)
+        for epoch, leaf in self._leaves_of((row, self.event(row)) for row in rows).items():
+            if epoch > committed or epoch not in known:
+                self.commits.check_event(epoch, leaf)
+            elif leaf != known[epoch]:
+                raise TamperedError(f"the evidence of event {epoch} is not what it was bound to: it was altered")
+        try:
+            return {name: one for epoch in sorted(wanted) for name, one in self._bound[epoch].items()}
+        except KeyError as missing:
+            raise TamperedError(f"event {missing} is no item, or is not there: it was altered") from None
 
     def check(self, lists: Mapping[str, Sequence[int]], what: str) -> None:
         """Refuse lists of epochs that are not all and only what the signed log holds for their keys."""
@@ -188,11 +216,17 @@ class EventRows:
 
     def checked(self, epoch: int) -> Event:
         """One event, checked to be in the tree."""
-        found = self.load((epoch,))
-        if not found:
+        return self.checked_row(epoch)[1]
+
+    def checked_row(self, epoch: int) -> tuple[Sequence[Any], Event]:
+        """The same, with the row that it was read from."""
+        rows = self.at((epoch,))
+        if not rows:
             raise TamperedError(f"event {epoch} of {self.workspace!r} is not there: it was removed")
+        event = self.event(rows[0])
+        self.known.update(self._leaves_of([(rows[0], event)]))
         self.commits.check_event(epoch, self.known[epoch])
-        return found[0]
+        return rows[0], event
 
 
 def find_item(rows: EventRows, workspace: str, item_id: str) -> Item:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from readmit.log.log_end import LogEnd
 from readmit.records.error_types import StoreError
-from readmit.records.evidence import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,23 +16,10 @@ if TYPE_CHECKING:
     from readmit.records.acts.draft import Draft
 
 _MOST = 10_000
-_SHORT = 600
-
-
-def may_wait(entry: Draft) -> bool:
-    """Whether every database accepts the content of this observation.
-
-    A write that fails must fail in its own call and leave the batch as it was. PostgreSQL refuses keys of more than
-    2,704 bytes, and long task, principal and role names can exceed that.
-    """
-    if not isinstance(entry.payload, Evidence):
-        return False
-    scope = entry.payload.scope
-    return len(scope.task or "") + sum(map(len, scope.principals)) + sum(map(len, scope.roles)) <= _SHORT
 
 
 class Gathered:
-    """Consecutive observations whose ids and texts are new to the log."""
+    """Consecutive observations whose ids are new to the log."""
 
     __slots__ = ("_base", "_before", "_end", "_entries", "_rows", "_taken", "_write")
 
@@ -52,8 +38,8 @@ class Gathered:
         return len(self._rows) >= _MOST
 
     def has(self, entry: Draft) -> bool:
-        """Whether an observation with this id or text is waiting."""
-        return entry.id in self._taken or entry.digest in self._taken
+        """Whether an observation with this id is waiting."""
+        return entry.id in self._taken
 
     def add(self, entry: Draft, now: datetime, *, moves: bool) -> End:
         """Add one and return where the log then ends."""
@@ -62,7 +48,6 @@ class Gathered:
         self._entries.append(entry)
         self._rows.append(appended)
         self._taken.add(entry.id)
-        self._taken.add(entry.digest)
         return self._end.moved()
 
     def write(self) -> None:

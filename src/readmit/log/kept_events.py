@@ -17,7 +17,7 @@ from readmit.log.indexes.audience import STATE, Row
 from readmit.log.indexes.index_rows import audience_key
 from readmit.log.tree.running_digest import check_value, running
 from readmit.log.tree.state_map import SHORT_FORM, key_of
-from readmit.records.acts.event import Event
+from readmit.records.acts.event import Event, EventKind
 from readmit.records.items import Item
 from readmit.records.snapshot import Sighting
 
@@ -52,6 +52,8 @@ class ProvenList(msgspec.Struct):
     """The evidence that items of the list are bound to, by digest."""
     size: int = 0
     """About how many bytes of memory it takes."""
+    turn: int = -1
+    """The transaction in which it was last read."""
 
 
 class KeptLists:
@@ -82,12 +84,19 @@ class KeptLists:
 
     def _read(self, by_key: Mapping[str, Row], what: str) -> list[ProvenList]:
         # A list is kept again once it is proven.
-        found = {key: self._continued(self._lists.pop(key, None), row) for key, row in by_key.items()}
-        values = self._rows.commits.values(by_key)
+        turn, values = self._rows.connection.turn, self._rows.commits.values(by_key)
+        found: dict[str, ProvenList] = {}
         for key, row in by_key.items():
+            kept = self._lists.pop(key, None)
+            if kept is not None and kept.turn == turn and kept.value == values.get(key, b""):
+                # Read in this transaction already.
+                found[key] = kept
+                continue
+            found[key] = self._continued(kept, row)
             if found[key].value != values.get(key, b""):
                 found[key] = self._continued(None, row)
                 check_value(values.get(key, b""), found[key].value, what=what)
+            found[key].turn = turn
             self._rows.known.update(found[key].leaves)
         self._keep(found)
         return list(found.values())
@@ -100,6 +109,9 @@ class KeptLists:
         found = rows.sql.execute(_EVENTS, (*where, rows.base)).fetchall()
         if not found:
             return made
+        if kept is not None and any(one[2] == str(EventKind.FORGET) for one in found):
+            # What was forgotten is not kept in memory either.
+            return self._continued(None, row)
         evidence = rows.sightings(rows.sql.execute(_BEHIND, (rows.base, rows.ws, *where)))
         leaves: list[bytes] = []
         for one in found:

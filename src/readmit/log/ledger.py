@@ -13,6 +13,7 @@ import msgspec
 
 from readmit.log.engines.sql import SHIFT, blob, chunks
 from readmit.log.indexes.index_rows import carried_key, carried_leaf
+from readmit.log.indexes.seen_observations import EPOCH, plain_id, sought
 from readmit.log.tree.running_digest import running
 from readmit.log.tree.state_map import is_short_form, key_of
 from readmit.records.acts.event import EventKind
@@ -73,6 +74,17 @@ class Entry(Record, kw_only=True):
 
 _decode = msgspec.json.Decoder(Entry).decode
 LEDGER = "ledger"
+_FILED = """
+    SELECT filed.digest, event.id FROM filed
+    JOIN binding ON binding.ws = filed.ws AND binding.evidence = filed.epoch
+    JOIN event ON event.pos = ? + binding.item WHERE filed.ws = ? AND filed.digest
+"""
+_NAMED = """
+    SELECT seen.digest, event.id FROM name JOIN event AS seen ON seen.pos = ? + name.epoch
+    JOIN binding ON binding.ws = name.ws AND binding.evidence = name.epoch
+    JOIN event ON event.pos = ? + binding.item WHERE name.ws = ? AND name.id
+"""
+_EXISTS = f"SELECT 1 FROM event WHERE pos = ? + {EPOCH} AND digest = ?"
 
 
 def source_key(backend: str, record: str) -> str:
@@ -169,19 +181,16 @@ class SourceLedger:
     def carriers(self, backend: str) -> dict[str, frozenset[str]]:
         # An item's event has the item's id, so the id is read without decoding the item.
         """For each evidence digest in the backend's entries: the items bound to it."""
-        query = """
-            SELECT filed.digest, event.id FROM filed
-            JOIN binding ON binding.ws = filed.ws AND binding.evidence = filed.epoch
-            JOIN event ON event.pos = ? + binding.item WHERE filed.ws = ? AND filed.digest IN ({}) ORDER BY binding.item
-        """
         with self._connection.reading():
             bindings = (one for entry in self.entries(backend).values() for one in entry.bindings)
             found: dict[str, list[str]] = {one.ref: [] for one in bindings if one.of == "evidence"}
-            for marks, part in chunks(found):
-                for digest, name in self._sql.execute(
-                    query.format(marks), (self._ws << SHIFT, self._ws, *part)
-                ).fetchall():
-                    found[digest].append(name)
+            base = self._ws << SHIFT
+            for table, bases, names in ((_FILED, (base,), found), (_NAMED, (base, base), map(plain_id, found))):
+                for marks, part in chunks(names):
+                    query = f"{table} IN ({marks}) ORDER BY binding.item"
+                    for digest, name in self._sql.execute(query, (*bases, self._ws, *part)).fetchall():
+                        if digest in found:
+                            found[digest].append(name)
             signed = self._commits.values(map(carried_key, found))
         if any(running(map(carried_leaf, names)) != signed.get(carried_key(one), b"") for one, names in found.items()):
             raise _altered(backend)
@@ -193,7 +202,7 @@ class SourceLedger:
 
     def _exists(self, binding: Binding) -> bool:
         if binding.of == "evidence":
-            query, name = "SELECT 1 FROM filed WHERE ws = ? AND digest = ?", binding.ref
-        else:
-            query, name = "SELECT 1 FROM name WHERE ws = ? AND id = ?", EventKind.RECORD.event_id(binding.ref)
-        return self._sql.execute(query, (self._ws, name)).fetchone() is not None
+            values = (self._ws << SHIFT, *sought(self._ws, binding.ref), binding.ref)
+            return self._sql.execute(_EXISTS, values).fetchone() is not None
+        name = EventKind.RECORD.event_id(binding.ref)
+        return self._sql.execute("SELECT 1 FROM name WHERE ws = ? AND id = ?", (self._ws, name)).fetchone() is not None

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+import secrets
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache, partial
+from hashlib import sha256
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from readmit.log.audit_trail import AuditTrail
+from readmit.log.bulk_insert import insert, inserted
 from readmit.log.clock_rights import Timing
 from readmit.log.derived_texts import DerivedTexts
-from readmit.log.engines.bulk import insert, inserted
 from readmit.log.engines.sql import End, flush
 from readmit.log.event_rows import find_item
-from readmit.log.gathered_observations import Gathered, may_wait
+from readmit.log.gathered_observations import Gathered
 from readmit.log.indexes.audience import ANY
 from readmit.log.indexes.index_rows import Indexes, name_key
+from readmit.log.indexes.seen_observations import plain_id
 from readmit.log.ledger import SourceLedger
 from readmit.log.log_end import LogEnd
 from readmit.log.memory_records import MemoryRecords
 from readmit.log.reads import LogReads
 from readmit.log.tree.event_proof import parts_of
+from readmit.log.tree.remnants import NAME_KEY
 from readmit.log.tree.state_map import key_of
 from readmit.records.acts.draft import StoredEvent
 from readmit.records.acts.event import EventKind
 from readmit.records.base import utc
+from readmit.records.canonical import SALT_BYTES
 from readmit.records.error_types import ConflictError, RateError, StoreError, TamperedError
 
 if TYPE_CHECKING:
@@ -45,9 +48,10 @@ if TYPE_CHECKING:
     from readmit.trust.commit_record import EventParts
     from readmit.trust.sealer import Sealer
 
-_NAME = "INSERT INTO name VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_NAME = "INSERT INTO name VALUES (?, ?, ?)"
+_NAME_KEY = key_of(NAME_KEY, "")
+_NAME_KEY_BYTES = 32
 _FILE = "INSERT INTO filed VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-_FILED = "SELECT epoch FROM filed WHERE ws = ? AND digest = ?"
 _NAMED = "SELECT epoch FROM name WHERE ws = ? AND id = ?"
 
 
@@ -87,8 +91,21 @@ class Log(LogReads):
         return self.connection.reading()
 
     def backup(self, target: Path) -> int:
-        """Copy what is committed to a new file, and return the epoch at which this log ends in it."""
+        """Copy the committed state to a new file, and return the epoch at which this log ends in it."""
         return self.connection.backup(target)[self.workspace]
+
+    def keyed(self, digest: str) -> str:
+        """The name of a content with this digest, in hex: an id that is made of a content must confirm no guess of it.
+
+        It is the digest hashed with a random key, which is in the signed map alone. Forgetting replaces the key: until
+        then equal contents have equal names, and afterwards nobody can tell what an older name was made of.
+        """
+        with self.connection.reading():
+            return sha256(self.commits.value(_NAME_KEY) + bytes.fromhex(digest)).hexdigest()
+
+    def renew_name_key(self) -> None:
+        """Replace the key of names, within the open transaction."""
+        self.commits.assign(_NAME_KEY, secrets.token_bytes(_NAME_KEY_BYTES))
 
     def listen(self) -> CommitListener:
         """A listener for the next commit, by any process."""
@@ -117,8 +134,11 @@ class Log(LogReads):
 
     def standing(self, *kinds: DeclaredKind, key: str = ANY) -> list[bytes]:
         """The signed digest over ``milestones`` of each kind, empty for none. Another list has another digest."""
+        value = self.commits.value
+        if self.connection.pending:
+            return [value(_milestone(kind, key)) for kind in kinds]
         with self.connection.reading():
-            return [self.commits.value(_milestone(kind, key)) for kind in kinds]
+            return [value(_milestone(kind, key)) for kind in kinds]
 
     def parts_of(self, epoch: int, size: int) -> EventParts:
         """The parts of a proof of the event at an epoch, for a head of ``size`` commits."""
@@ -148,10 +168,13 @@ class Log(LogReads):
             with self.connection.lock:
                 if self.connection.pending and (epoch := self._gather(drafts[0], now, check)) is not None:
                     return [epoch]
-        with self.atomic(short=True):
+        ask = (_NAMED, (self._ws, drafts[0].id)) if len(drafts) == 1 else None
+        with self.connection.atomic(short=True, ask=ask):
             before = self._end_in_transaction()
             end = LogEnd(before)
             end.learn(utc(now))
+            if not before.epoch:
+                self.renew_name_key()
             epochs: list[int] = []
             for observed, run in groupby(drafts, key=_is_observation) if len(drafts) > 1 else ((False, drafts),):
                 entries = list(run)
@@ -172,10 +195,10 @@ class Log(LogReads):
         return self.connection.end_of_log or End(last.epoch, last.learnt)
 
     def _gather(self, entry: Draft, now: datetime, check: Callable[[Draft], None]) -> int | None:
-        """Buffer an observation of an open transaction, unless its text or id is taken."""
+        """Buffer an observation of an open transaction, unless its id is taken."""
         sql = self._sql
         gathered = sql.waiting
-        if not may_wait(entry) or (gathered is not None and gathered.has(entry)) or self._is_taken(entry):
+        if (gathered is not None and gathered.has(entry)) or self._is_taken(entry):
             return None
         check(entry)
         moves = self._moves(entry)
@@ -188,20 +211,17 @@ class Log(LogReads):
         return end.epoch
 
     def _is_taken(self, entry: Draft) -> bool:
-        sql, ws = self._sql, self._ws
-        if sql.ahead(_FILED, (ws, entry.digest)).fetchone() is not None:
-            return True
-        # An id derived from the digest is new if the text is.
-        return entry.named and sql.ahead(_NAMED, (ws, entry.id)).fetchone() is not None
+        return self._sql.ahead(_NAMED, (self._ws, entry.id)).fetchone() is not None
 
     def _write(self, entries: Sequence[Draft], appended: Sequence[Appended]) -> None:
         """Write buffered observations. They must be the end of the log; otherwise the transaction failed in between."""
         first = self.head + 1 - len(entries)
         if appended[0].row[0] != self._base + first:
             raise StoreError("an observation of this batch was interrupted half-way: undo the batch and repeat it")
-        taken, stored = self._take_all(entries, first), insert(self._sql, "event", [one.row for one in appended])
+        taken, wanted = self._take_all(entries, first)
+        stored = insert(self._sql, "event", [one.row for one in appended])
         self._index_all(first, entries, appended)
-        if inserted(taken) != 2 * len(entries) or inserted(stored) != len(entries):
+        if inserted(taken) != wanted or inserted(stored) != len(entries):
             raise StoreError(
                 f"a name or a place of epoch {first} or later is taken: an observation has the digest of "
                 "another as its id, or the log was tampered with"
@@ -209,12 +229,8 @@ class Log(LogReads):
 
     def _add(self, entry: Draft, end: LogEnd, check: Callable[[Draft], None]) -> int:
         known = self._known(entry, end.epoch + 1, check)
-        if known is not None and (entry.named or not _is_observation(entry)):
-            return known
         if known is not None:
-            # Observed again at the same moment, and no id marks it as a repetition.
-            entry = msgspec.structs.replace(entry, id=f"{entry.id}.{end.epoch + 1}")
-            self._known(entry, end.epoch + 1, check)
+            return known
         check(entry)
         bound = self._indexes.bound(entry)
         row, leaf = end.add(self._base, entry, sorted(bound.values()), moves=self._moves(entry))
@@ -242,17 +258,20 @@ class Log(LogReads):
     def _name_all(self, entries: Sequence[Draft], first: int) -> bool:
         """Reserve the ids and digests of observations at consecutive epochs, or none if one of them is taken."""
         with suppress(_Taken), self.atomic():
-            if inserted(self._take_all(entries, first)) != 2 * len(entries):
+            taken, wanted = self._take_all(entries, first)
+            if inserted(taken) != wanted:
                 raise _Taken
             return True
         return False
 
-    def _take_all(self, entries: Sequence[Draft], first: int) -> list[Rows]:
+    def _take_all(self, entries: Sequence[Draft], first: int) -> tuple[list[Rows], int]:
+        """Insert the names of observations, and the digests of those that are not named after them. And how many."""
         ws, key = self._ws, itemgetter(1)
         # In index order, so that each page is visited once.
         names = sorted([(ws, entry.id, epoch) for epoch, entry in enumerate(entries, first)], key=key)
-        digests = sorted([(ws, entry.digest, epoch) for epoch, entry in enumerate(entries, first)], key=key)
-        return insert(self._sql, "name", names) + insert(self._sql, "filed", digests)
+        digests = [(ws, entry.digest, epoch) for epoch, entry in enumerate(entries, first) if _is_filed(entry)]
+        rows = insert(self._sql, "name", names) + insert(self._sql, "filed", sorted(digests, key=key))
+        return rows, len(names) + len(digests)
 
     def _known(self, draft: Draft, epoch: int, check: Callable[[Draft], None]) -> int | None:
         """Reserve an event's id for an epoch, or return the epoch of the event that has this id and content.
@@ -260,20 +279,21 @@ class Log(LogReads):
         A writer without the right to the event learns that, and not that its id is taken.
         """
         ws, sql = self._ws, self._sql
-        if not sql.execute(_NAME, (ws, draft.id, epoch)).rowcount:
-            (known,) = sql.execute(_NAMED, (ws, draft.id)).fetchone()
-            query = "SELECT kind, by, at, given, digest, body FROM event WHERE pos = ?"
+        if (named := sql.execute(_NAMED, (ws, draft.id)).fetchone()) is not None:
+            (known,) = named
+            query = "SELECT kind, by, at, given, body FROM event WHERE pos = ?"
             self._rows.checked(known)
-            kind, by, at, given, digest, body = sql.execute(query, (self._base + known,)).fetchone()
-            stored = StoredEvent(kind, by, datetime.fromisoformat(at), bool(given), digest, bytes(body))
+            kind, by, at, given, body = sql.execute(query, (self._base + known,)).fetchone()
+            stored = StoredEvent(kind, by, datetime.fromisoformat(at), bool(given), bytes(body[SALT_BYTES:]))
             if not draft.repeats(stored):
                 with suppress(RateError):
                     check(draft)
                 raise ConflictError(f"id {draft.id!r} is already used for a different {kind}; choose another id")
             return int(known)
+        sql.execute(_NAME, (ws, draft.id, epoch))
         if _is_observation(draft):
-            # A digest refers to the first observation of its text.
-            sql.execute(_FILE, (ws, draft.digest, epoch))
+            if _is_filed(draft):
+                sql.execute(_FILE, (ws, draft.digest, epoch))
         elif self.commits.value(name_key(draft)):
             raise TamperedError(f"{draft.id!r} is in the log, but its name is not: an index row was hidden")
         return None
@@ -286,6 +306,11 @@ def _milestone(kind: DeclaredKind, key: str) -> str:
 
 def _is_observation(entry: Draft) -> bool:
     return entry.kind is EventKind.OBSERVE
+
+
+def _is_filed(entry: Draft) -> bool:
+    """Whether an observation is found through ``filed``, and not through its name."""
+    return entry.id != plain_id(entry.digest)
 
 
 class _Taken(Exception):  # noqa: N818 - not an error: it undoes what was inserted beside a name that is taken

@@ -70,7 +70,7 @@ class LogEnd:
         )
         # The sqlite3 module binds plain strings and byte arrays directly, and searches for an adapter for other types.
         row = (
-            base + self.epoch, entry.id, kind, entry.by, at, learnt, bytearray(entry.body), entry.digest,
+            base + self.epoch, entry.id, kind, entry.by, at, learnt, bytearray(entry.salt + entry.body), entry.digest,
             bytearray(leaf), entry.signature, given,
         )  # fmt: skip
         return Appended(row, leaf)

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from readmit.log import tail
 from readmit.log.engines.sql import SHIFT, End, chunks, flush
-from readmit.log.event_rows import SIGHTING, EventRows, find_item
+from readmit.log.event_rows import EventRows, find_item
 from readmit.log.indexes import overview
 from readmit.log.indexes import seen_observations as observed
 from readmit.log.indexes.audience import ANY, keys_of
 from readmit.log.indexes.index_rows import worked_key
 from readmit.log.indexes.newest_events import latest_of, newest_for
+from readmit.log.indexes.seen_observations import EPOCH, is_of, sought
 from readmit.log.indexes.slot_lists import KeptSlots
 from readmit.log.indexes.stated import DEPENDENCY, SLOT, LastStatements
 from readmit.log.indexes.totals import ENDED, OPENED, WriterTotals
@@ -32,7 +33,7 @@ from readmit.records.error_types import TamperedError, UnknownError
 from readmit.records.same_statement import kin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from readmit.log.engines.sql import Connection
@@ -55,7 +56,7 @@ EVIDENCE = "evidence"
 _VOIDS = key_of("milestone", str(EventKind.VOID), ANY)
 # An item is found through what is about it, which begins with itself; an observation through its digest.
 _FOUND_OTHERWISE = frozenset({EventKind.RECORD.prefix, EventKind.OBSERVE.prefix})
-_FILED = "SELECT epoch FROM filed WHERE ws = ? AND digest = ?"
+_FILED = f"SELECT {EPOCH}"
 
 
 class LogReads:
@@ -118,19 +119,21 @@ class LogReads:
 
     def observed(self, identity: Identity, *, since: int, until: int) -> list[SeenObservation]:
         """The same, without their texts."""
-        return observed.named(self._rows, identity, since, until)
+        return observed.named_observations(self._rows, identity, since, until)
 
     def evidence_for(self, items: Iterable[int]) -> dict[str, Sighting]:
-        """The evidence bound to items recorded at these epochs."""
-        return self._rows.evidence_for(items)
+        """The evidence bound to items recorded at these epochs, proven with them."""
+        with self.connection.reading():
+            return self._rows.evidence_for(items)
 
     def sighting(self, digest: str) -> dict[str, Sighting]:
         """One piece of evidence, rehashed; empty if none is filed under the digest."""
         with self.connection.reading():
-            event = self._filed(digest)
-            if event is None:
+            found = self._filed(digest)
+            if found is None:
                 return {}
-            return self._rows.sightings(self._sql.execute(SIGHTING + "WHERE pos = ?", (self._base + event.epoch,)))
+            pos, _, _, by, at, learnt, body, stored, _, given = found[0]
+            return self._rows.sightings([(pos, by, at, learnt, given, body, stored)])
 
     def about(self, items: Iterable[str], *, until: int) -> list[Event]:
         """Everything that concerns these items, visible or not, in order."""
@@ -187,20 +190,20 @@ class LogReads:
         """The id on the log of the observation that is filed under this digest, if any."""
         return observed.id_of(self._rows, digest)
 
-    def _filed(self, digest: str) -> Event | None:
-        """The observation that is filed under a digest, proven to be on the log."""
-        row = self._sql.execute(_FILED, (self._ws, digest)).fetchone()
-        event = None if row is None else self._rows.checked(row[0])
-        if event is not None and event.digest != digest:
-            raise TamperedError(f"evidence {digest!r} is filed under another's epoch: an index row was altered")
-        return event
+    def _filed(self, digest: str) -> tuple[Sequence[Any], Event] | None:
+        """The observation that is filed under a digest, proven to be on the log, with its row."""
+        (epoch,) = self._sql.execute(_FILED, sought(self._ws, digest)).fetchone()
+        if epoch is None:
+            return None
+        row, event = self._rows.checked_row(epoch)
+        return (row, event) if is_of(digest, event.digest, event.id) else None
 
     def evidence(self, digest: str) -> Event:
         """Stored evidence by digest."""
         with self.connection.reading():
-            if (event := self._filed(digest)) is None:
+            if (found := self._filed(digest)) is None:
                 raise UnknownError(f"no evidence {digest!r} in workspace {self.workspace!r}; observe it first")
-            return event
+            return found[1]
 
     def event(self, epoch: int) -> Event:
         """The event at a position of the log."""

@@ -42,7 +42,7 @@ def _page(rows: EventRows, since: int, until: int) -> list[Event]:
             raise TamperedError(f"event {expected} is not there: it was removed")
     if not page:
         raise TamperedError(f"the log ends at epoch {since}, but its head is {until}: events were removed")
-    evidence = rows.evidence_for(event.epoch for event in page if isinstance(event.payload, Item))
+    evidence = rows.behind(event.epoch for event in page if isinstance(event.payload, Item))
     leaves = [rows.leaf(row, event, evidence) for row, event in zip(found, page, strict=True)]
     # Beyond the head are the events of the open transaction.
     last = rows.commits.head().commit.epoch

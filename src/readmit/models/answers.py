@@ -14,7 +14,7 @@ import msgspec
 
 from readmit.models.chat import completion_text, failure_of, one_line, read_response
 from readmit.models.jsonl import read_lines
-from readmit.models.protocols import Fault
+from readmit.models.protocols import Fault, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,9 +108,8 @@ def result_of(ask: Ask, entry: AnswerEntry) -> Reply | Failure:
 
 
 def _entry(data: bytes, where: str) -> AnswerEntry | None:
-    try:
-        line = msgspec.json.decode(data, type=_Line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    line = read_json(data, _Line)
+    if line is None:
         return None
     error, body, text = "", b"", None
     status = line.response.status_code if line.response is not None else None
@@ -138,10 +137,8 @@ def _entry(data: bytes, where: str) -> AnswerEntry | None:
 
 def _reason(body: bytes) -> str:
     """The provider's message in a response that is not an answer."""
-    try:
-        error = msgspec.json.decode(body, type=_Refusal).error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return ""
+    refusal = read_json(body, _Refusal)
+    error = None if refusal is None else refusal.error
     return f": {error if isinstance(error, str) else error.message or error.code or ''}" if error else ""
 
 

@@ -18,7 +18,7 @@ import msgspec
 from readmit.models.answers import Answers, read_answers, result_of
 from readmit.models.chat import Dialect, Limit, model_of, request_body
 from readmit.models.jsonl import Addressed, id_in, read_lines
-from readmit.models.protocols import Closable
+from readmit.models.protocols import Closable, read_json
 from readmit.plugins import require_package
 from readmit.records.error_types import ModelError, PendingAnswers
 
@@ -249,10 +249,8 @@ def _mixed(answers: Answers) -> list[Problem]:
 
 def _asked(line: bytes) -> str | None:
     """The model that a request asks."""
-    try:
-        return msgspec.json.decode(line, type=_Request).body.model
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+    request = read_json(line, _Request)
+    return None if request is None else request.body.model
 
 
 def _request_problems(folder: Path) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from readmit.models.fence import visible_text
-from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage
+from readmit.models.protocols import Ask, Failure, Fault, Reply, Usage, read_json
 
 MAX_ANSWER_CHARS = 200_000
 """An answer longer than this is refused unread."""
@@ -105,10 +105,8 @@ class _Completion(msgspec.Struct):
 
 def read_response(ask: Ask, body: bytes, *, milliseconds: int = 0, replayed: bool = False) -> Reply | Failure:
     """The result in a response body. Never raises on malformed bodies."""
-    try:
-        completion = msgspec.json.decode(body, type=_Completion)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # The decoder's message may quote the body, so it is omitted.
+    completion = read_json(body, _Completion)
+    if completion is None:
         return failure_of(
             ask, Fault.MALFORMED, "the response is not a chat completion in JSON", milliseconds=milliseconds
         )
@@ -132,19 +130,14 @@ def read_response(ask: Ask, body: bytes, *, milliseconds: int = 0, replayed: boo
 
 def completion_text(body: bytes) -> str | None:
     """The answer in a response body, or ``None`` if the body is not a chat completion."""
-    try:
-        choices = msgspec.json.decode(body, type=_Completion).choices
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    return (choices[0].message.content or "") if choices else None
+    completion = read_json(body, _Completion)
+    return (completion.choices[0].message.content or "") if completion is not None and completion.choices else None
 
 
 def model_of(body: bytes) -> str | None:
     """The model that a response body names."""
-    try:
-        return msgspec.json.decode(body, type=_Completion).model
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+    completion = read_json(body, _Completion)
+    return None if completion is None else completion.model
 
 
 def response_body(reply: Reply) -> dict[str, Any]:

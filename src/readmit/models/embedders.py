@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from readmit.models.endpoint import CallError, Endpoint
-from readmit.models.protocols import Closable
+from readmit.models.protocols import Closable, read_json
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import ModelError
 
@@ -217,26 +217,23 @@ class OpenAIEmbedder(Closable):
         self._endpoint.close()
 
     def _read(self, response: bytes, count: int) -> list[list[float]]:
-        try:
-            data = msgspec.json.decode(response, type=_Rows).data
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise ModelError(
-                f"embedder {self.name}: the response holds no embeddings; check base_url and model"
-            ) from None
-        ordered = {row.index: row.embedding for row in data}
+        read = read_json(response, _Rows)
+        if read is None:
+            raise ModelError(f"embedder {self.name}: the response holds no embeddings; check base_url and model")
+        ordered = {row.index: row.embedding for row in read.data}
         if sorted(ordered) != list(range(count)) or len({len(row) for row in ordered.values()}) != 1:
             raise ModelError(f"embedder {self.name}: the response does not hold one vector for each of {count} texts")
         return [ordered[at] for at in range(count)]
 
 
 class Vectors(Protocol):
-    """Vector storage: little-endian float32 bytes by workspace, embedder and digest of the text."""
+    """Vector storage of one workspace: little-endian float32 bytes by embedder and digest of the text."""
 
-    def read_vectors(self, workspace: str, embedder: str, digests: Sequence[str]) -> Mapping[str, bytes]:
+    def read_vectors(self, embedder: str, digests: Sequence[str]) -> Mapping[str, bytes]:
         """The stored ones."""
         ...
 
-    def write_vectors(self, workspace: str, embedder: str, rows: Mapping[str, bytes]) -> None:
+    def write_vectors(self, embedder: str, rows: Mapping[str, bytes]) -> None:
         """Store them. Writing the same vector again is harmless."""
         ...
 
@@ -245,25 +242,23 @@ class VectorsInMemory:
     """Vectors for the life of the process."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[str, str, str], bytes] = {}
+        self._rows: dict[tuple[str, str], bytes] = {}
 
-    def read_vectors(self, workspace: str, embedder: str, digests: Sequence[str]) -> dict[str, bytes]:
-        found = ((digest, self._rows.get((workspace, embedder, digest))) for digest in digests)
-        return {digest: row for digest, row in found if row is not None}
+    def read_vectors(self, embedder: str, digests: Sequence[str]) -> dict[str, bytes]:
+        return {digest: self._rows[embedder, digest] for digest in digests if (embedder, digest) in self._rows}
 
-    def write_vectors(self, workspace: str, embedder: str, rows: Mapping[str, bytes]) -> None:
-        self._rows.update({(workspace, embedder, digest): row for digest, row in rows.items()})
+    def write_vectors(self, embedder: str, rows: Mapping[str, bytes]) -> None:
+        self._rows |= {(embedder, digest): row for digest, row in rows.items()}
 
 
 class CachedEmbedder:
     """An embedder for one workspace that asks about each text once."""
 
-    def __init__(self, embedder: Embedder, workspace: str, vectors: Vectors) -> None:
-        """Store the vectors of ``embedder`` in ``vectors``, for this workspace only."""
+    def __init__(self, embedder: Embedder, vectors: Vectors) -> None:
+        """Store the vectors of ``embedder`` in ``vectors``, which belong to the workspace."""
         self.name = embedder.name
         self.dimensions = embedder.dimensions
         self._embedder = embedder
-        self._workspace = workspace
         self._vectors = vectors
 
     def embed(self, texts: Sequence[str]) -> Matrix:
@@ -271,13 +266,13 @@ class CachedEmbedder:
 
         digests = [digest_of(text.encode()) for text in texts]
         distinct = dict(zip(digests, texts, strict=True))
-        rows = dict(self._vectors.read_vectors(self._workspace, self.name, list(distinct)))
+        rows = dict(self._vectors.read_vectors(self.name, list(distinct)))
         # A row of another length is not from this embedder, so it is computed again.
         missing = [digest for digest in distinct if len(rows.get(digest, b"")) != 4 * self.dimensions]
         if missing:
             made = self._embedder.embed([distinct[digest] for digest in missing]).astype("<f4")
             fresh = {digest: row.tobytes() for digest, row in zip(missing, made, strict=True)}
-            self._vectors.write_vectors(self._workspace, self.name, fresh)
+            self._vectors.write_vectors(self.name, fresh)
             rows |= fresh
         stacked = np.frombuffer(b"".join(rows[digest] for digest in digests), dtype="<f4")
         return stacked.astype(np.float32).reshape(len(texts), self.dimensions)

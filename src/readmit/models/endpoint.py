@@ -15,7 +15,6 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from readmit.models.addresses import in_clear, is_local
 from readmit.models.protocols import Fault
 from readmit.plugins import require_package
 from readmit.records.error_types import ModelError
@@ -250,3 +249,16 @@ def _capped_client(**options: Any) -> httpx2.AsyncClient:
     return openai.DefaultAsyncHttpxClient(
         headers={"Accept-Encoding": "identity"}, event_hooks={"response": [cap]}, **options
     )
+
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def is_local(url: str) -> bool:
+    """Whether a URL names this machine."""
+    return urlsplit(url).hostname in _LOOPBACK
+
+
+def in_clear(url: str) -> bool:
+    """Whether requests to a URL can be read on the network: plain http to another machine."""
+    return urlsplit(url).scheme == "http" and not is_local(url)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.models.protocols import read_json
 from readmit.records.canonical import without_mark
 from readmit.records.error_types import ModelError
 
@@ -59,10 +60,8 @@ def read_lines(path: Path) -> Lines:
 
 def id_in(line: bytes) -> str | None:
     """The ``custom_id`` of a line, or ``None`` if it has none."""
-    try:
-        return msgspec.json.decode(line, type=_Addressed).custom_id
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+    found = read_json(line, _Addressed)
+    return None if found is None else found.custom_id
 
 
 class Addressed:
@@ -137,8 +136,4 @@ def lock_of(path: Path) -> filelock.BaseFileLock:
 
 
 def _is_json(data: bytes) -> bool:
-    try:
-        msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return True
+    return read_json(data, dict[str, msgspec.Raw]) is not None

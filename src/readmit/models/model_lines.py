@@ -83,7 +83,7 @@ def open_model(spec: str) -> OpenModel:
 
 
 def open_openai(line: Line) -> OpenModel:
-    """A model behind an OpenAI-compatible endpoint."""
+    """A model that an OpenAI-compatible endpoint serves."""
     from readmit.models.endpoint import Endpoint
     from readmit.models.openai_compatible import OpenAICompatible
 

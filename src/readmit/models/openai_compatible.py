@@ -22,7 +22,7 @@ _PATH = "/chat/completions"
 
 
 class OpenAICompatible(Closable):
-    """A model behind an endpoint. Closing it closes the endpoint."""
+    """A model that an endpoint serves. Closing it closes the endpoint."""
 
     def __init__(
         self, model: str, endpoint: Endpoint, *, temperature: float | None = 0.0, name: str | None = None

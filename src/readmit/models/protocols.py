@@ -8,12 +8,13 @@ what a missing answer means, and it never means "still valid".
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Protocol, Self, TypeVar
 
 import msgspec
 
 from readmit.records.base import Count, Name, Note, Record, Text
 from readmit.records.canonical import digest
+from readmit.records.error_types import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+T = TypeVar("T")
 Prompt = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_.-]*@[0-9]+(\+repair)?$(?!\n)")]
 
 
@@ -114,6 +116,14 @@ class Failure(Record, frozen=True, kw_only=True):
     """The usage of the failed request, if the provider reported it."""
 
 
+def read_json(data: bytes | str, kind: type[T]) -> T | None:
+    """JSON from elsewhere as a value of ``kind``; ``None`` if it is not one. An error would quote the text."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+
+
 class Model(Protocol):
     """A language model: answers requests."""
 
@@ -148,6 +158,32 @@ class Closable:
     def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
+
+
+class ModelWrapper(Closable):
+    """Base of models that ask another one. Closing one closes the other, if it can be."""
+
+    def __init__(self, model: Model) -> None:
+        self.name = model.name
+        self._model = model
+
+    def close(self) -> None:
+        close_model(self._model)
+
+
+def close_model(model: Model) -> None:
+    """Close a model that holds something open."""
+    close = getattr(model, "close", None)
+    if close is not None:
+        close()
+
+
+def ask_all(model: Model, asks: Sequence[Ask]) -> Sequence[Reply | Failure]:
+    """A model's results. Another number of them than of requests is an error."""
+    replies = model.ask(asks)
+    if len(replies) != len(asks):
+        raise ModelError(f"model {model.name}: {len(replies)} results for {len(asks)} requests; one each is required")
+    return replies
 
 
 class Embedder(Protocol):

@@ -15,7 +15,7 @@ import msgspec
 from readmit.models.answers import AnswerEntry, Answers, read_answers, result_of
 from readmit.models.chat import response_body
 from readmit.models.jsonl import Addressed
-from readmit.models.protocols import Closable, Reply
+from readmit.models.protocols import Closable, ModelWrapper, Reply
 from readmit.plugins import require_package
 from readmit.records.error_types import ModelError, UnknownError
 
@@ -52,14 +52,13 @@ class Recorded(Closable):
         return self._answers.answer(ask.key(self.name)) or self._answers.answer(ask.digest(self.name))
 
 
-class Recorder:
+class Recorder(ModelWrapper):
     """A model whose answers are written to a store as they come. Stored answers are not replaced."""
 
     def __init__(self, model: Model, path: str | Path) -> None:
         """Record ``model`` into the file ``path``."""
         require_package("filelock", "models", ModelError)
-        self.name = model.name
-        self._model = model
+        super().__init__(model)
         self._file = Addressed(Path(path))
         # Threads share the file's state.
         self._writing = threading.Lock()
@@ -76,12 +75,6 @@ class Recorder:
             with self._writing:
                 self._file.append_missing(lines)
         return results
-
-    def close(self) -> None:
-        """Close the recorded model, if it can be."""
-        close = getattr(self._model, "close", None)
-        if close is not None:
-            close()
 
     def _line(self, address: str, ask: Ask, reply: Reply) -> bytes:
         return msgspec.json.encode(

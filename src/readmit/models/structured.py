@@ -13,7 +13,7 @@ import msgspec
 
 from readmit.models.chat import one_line
 from readmit.models.fence import fence
-from readmit.models.protocols import Ask, Failure, Fault, Model, Reply, Usage
+from readmit.models.protocols import Ask, Failure, Fault, Model, Reply, Usage, ask_all
 from readmit.records.error_types import ModelError
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ def ask_typed(
     answer is asked for once more unless ``repair`` is off.
     """
     asks = [msgspec.structs.replace(ask, schema=schema_of(kind)) for ask in asks]
-    results = [_decoded(reply, kind, max_chars) for reply in _asked(model, asks)]
+    results = [_decoded(reply, kind, max_chars) for reply in ask_all(model, asks)] if asks else []
     again = [at for at, result in enumerate(results) if isinstance(result, _Unusable)] if repair else []
     if again:
         repairs = [_repair(asks[at], results[at]) for at in again]  # type: ignore[arg-type]  # only _Unusable ones
-        for at, reply in zip(again, _asked(model, repairs), strict=True):
+        for at, reply in zip(again, ask_all(model, repairs), strict=True):
             results[at] = _decoded(reply, kind, max_chars)
     return [_failed(result) if isinstance(result, _Unusable) else result for result in results]
 
@@ -61,15 +61,6 @@ class _Unusable(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     text: str
     usage: Usage
-
-
-def _asked(model: Model, asks: Sequence[Ask]) -> Sequence[Reply | Failure]:
-    if not asks:
-        return ()
-    replies = model.ask(asks)
-    if len(replies) != len(asks):
-        raise ModelError(f"model {model.name}: {len(replies)} results for {len(asks)} requests; one each is required")
-    return replies
 
 
 def _decoded(reply: Reply | Failure, kind: type[T], max_chars: int) -> T | Failure | _Unusable:

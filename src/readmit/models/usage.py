@@ -10,10 +10,9 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from readmit.models.chat import failure_of
-from readmit.models.protocols import Failure, Fault, Reply
+from readmit.models.protocols import Failure, Fault, ModelWrapper, Reply, ask_all
+from readmit.records.base import Count, Name, Record
 from readmit.records.error_types import ModelError
 
 if TYPE_CHECKING:
@@ -25,23 +24,23 @@ if TYPE_CHECKING:
 _TEMPLATE_TOKENS = 64
 
 
-class StageUsage(msgspec.Struct, frozen=True, kw_only=True):
+class StageUsage(Record, kw_only=True):
     """The usage of one stage."""
 
-    stage: str
-    calls: int = 0
+    stage: Name
+    calls: Count = 0
     """Requests that were put to a provider."""
-    failed: int = 0
+    failed: Count = 0
     """Calls that ended without an answer."""
-    replayed: int = 0
+    replayed: Count = 0
     """Calls answered from a store or a file; their tokens count as first reported."""
-    unreported: int = 0
+    unreported: Count = 0
     """Calls without reported usage. The budget counts the most they could have used."""
-    input: int = 0
+    input: Count = 0
     """Prompt tokens, cached ones included."""
-    cached: int = 0
-    output: int = 0
-    milliseconds: int = 0
+    cached: Count = 0
+    output: Count = 0
+    milliseconds: Count = 0
 
     @property
     def tokens(self) -> int:
@@ -125,13 +124,12 @@ class TokenLedger:
             self._changed.notify_all()
 
 
-class Metered:
+class Metered(ModelWrapper):
     """A model whose calls are entered into a ledger, and skipped if they could exceed its limit."""
 
     def __init__(self, model: Model, ledger: TokenLedger) -> None:
         """Count ``model`` in ``ledger``. Several models may share one."""
-        self.name = model.name
-        self._model = model
+        super().__init__(model)
         self._ledger = ledger
 
     def ask(self, asks: Sequence[Ask]) -> list[Reply | Failure]:
@@ -146,23 +144,12 @@ class Metered:
             results += self._asked(rest[:fitting], needs[:fitting])
         return results
 
-    def close(self) -> None:
-        """Close the metered model, if it can be."""
-        close = getattr(self._model, "close", None)
-        if close is not None:
-            close()
-
     def _asked(self, asks: Sequence[Ask], needs: Sequence[int]) -> list[Reply | Failure]:
         try:
-            replies = list(self._model.ask(asks))
+            replies = list(ask_all(self._model, asks))
         except BaseException:
             self._ledger.release(sum(needs))
             raise
-        if len(replies) != len(asks):
-            self._ledger.release(sum(needs))
-            raise ModelError(
-                f"model {self.name}: {len(replies)} results for {len(asks)} requests; one each is required"
-            )
         for reply, need in zip(replies, needs, strict=True):
             self._ledger.enter(reply, need)
         return replies
@@ -171,6 +158,11 @@ class Metered:
         left = (self._ledger.limit or 0) - self._ledger.spent
         message = f"not asked: {left} tokens are left of {self._ledger.limit}, and this could take {most_tokens(ask)}"
         return failure_of(ask, Fault.BUDGET, message)
+
+
+def metered(model: Model | None, ledger: TokenLedger) -> Model | None:
+    """A model that is counted, if there is one."""
+    return None if model is None else Metered(model, ledger)
 
 
 def most_tokens(ask: Ask) -> int:

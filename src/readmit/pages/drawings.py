@@ -11,9 +11,8 @@ from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.pages.event_words import format_moment
 from readmit.pages.markup import Markup, element, own_markup, together
-from readmit.pages.page_values import LANES
+from readmit.pages.page_values import LANES, format_moment
 from readmit.text.english import counted
 from readmit.text.escapes import escaped
 

@@ -1,4 +1,4 @@
-"""Gathers the values of a return's page from the log and the audit.
+"""Gathers the values of a return's page from the log and the audit, with the signatures about it.
 
 The cost grows with the return's candidates and the events between departure and return.
 """
@@ -10,30 +10,36 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from readmit.diagnosis.history import looked_in_words
-from readmit.diagnosis.missing_needs import lacking
-from readmit.diagnosis.trial import FIT
-from readmit.pages.event_words import format_moment
-from readmit.pages.item_entries import Sight
-from readmit.pages.page_values import Happening, Heading, ReturnPage, ShownDuty, ShownNeed, Use
-from readmit.pages.premise_trees import trees
-from readmit.pages.seals import deliveries, digests, seals
+from readmit.diagnosis.missing_needs import past_lacks
+from readmit.diagnosis.trial import FIT, past
+from readmit.diagnosis.verification.head_proofs import signed_head, verifier_key
+from readmit.pages.item_entries import Sight, trees
+from readmit.pages.page_values import Happening, Heading, ReturnPage, Seal, ShownDuty, ShownNeed, Use, format_moment
 from readmit.records.acts.event import EventKind
+from readmit.records.canonical import decode
+from readmit.records.decisions import Decision, Envelope
+from readmit.records.error_types import ReadmitError, RecordError, SealError
 from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
 from readmit.records.snapshot import WorkState
 from readmit.rules.capture.fold import fold
 from readmit.rules.capture.links import linked_needs
 from readmit.state.past_returns import dispositions, recorded
+from readmit.trust.notes import verify_note
+from readmit.trust.statement import open_either
+from readmit.trust.tlog import LogCheckpoint
+from readmit.trust.trusted_keys import trusted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-    from readmit.diagnosis.missing_needs import Former, Lack
+    from readmit.diagnosis.symptoms import Former, Lack
+    from readmit.log.audit_trail import StoredDecision
     from readmit.log.log import Log
     from readmit.pages.page_values import Tone
     from readmit.records.acts.event import Checkpoint, Event
-    from readmit.records.decisions import Decision, Disposition, Request, ViewItem
+    from readmit.records.decisions import Disposition, Request, Returned, ViewItem
     from readmit.records.snapshot import Held
 
 
@@ -74,12 +80,12 @@ def _gathered(log: Log, return_id: str, now: datetime) -> ReturnPage:
         departed=_point(departed.epoch, departed.at, f"{departed.identity.principal} departed"),
         returned=_point(request.epoch, request.now, f"{who.principal} returned"),
         happenings=tuple(map(sight.worded, _events(log, seen, departed, request))),
-        entries=tuple(sight.entry(held[name], one, entered[name].at) for name, one in judged.items()),
+        entries=tuple(sight.entry(held[name], judged, entered[name].at) for name in judged),
         fallen=trees(sight, judged),
         retractions=decision.retractions,
         news=tuple((item.id, item.news) for item in _viewed(decision) if item.news is not None),
         duties=tuple(_duties(decision, held, judged, linked_needs(state.held, request.policy, request.moment))),
-        lacking=tuple(_shown(lack, sight) for lack in lacking(log, return_id)),
+        lacking=tuple(_shown(lack, sight) for lack in past_lacks(past(log, return_id))),
         uses=tuple(_uses(request, decision)),
         seals=tuple(seals(log, return_id, now)),
         digests=tuple(digests(returned, decision, departed)),
@@ -171,7 +177,61 @@ def _shown(lack: Lack, sight: Sight) -> Lack:
 
 def _uses(request: Request, decision: Decision) -> Iterator[Use]:
     policy, view = request.policy, decision.view
-    yield Use("Items", 0 if view is None else len(view.items), policy.max_items)
-    yield Use("Characters", 0 if view is None else view.chars, policy.max_chars)
-    yield Use("Private experiences", 0 if view is None else len(view.experiences), policy.max_experiences)
-    yield Use("Retractions", len(decision.retractions.listed), policy.max_retractions)
+    yield Use("Items", 0 if view is None else len(view.items), policy.budgets.items)
+    yield Use("Characters", 0 if view is None else view.chars, policy.budgets.chars)
+    yield Use("Private experiences", 0 if view is None else len(view.experiences), policy.budgets.experiences)
+    yield Use("Retractions", len(decision.retractions.listed), policy.budgets.retractions)
+
+
+NO_KEY = "none"
+
+
+def seals(log: Log, return_id: str, now: datetime) -> Iterator[Seal]:
+    """The signed view or retractions, if the return has any, and the signed head of the log that covers its rows."""
+    stored = log.audit.decision(return_id)
+    keys = trusted(log.milestones(EventKind.KEY), now)
+    if stored is not None and stored.envelope is not None:
+        decision = decode(stored.body, Decision, what="decision")
+        what = "Return view" if decision.view is not None else "Retractions"
+        try:
+            envelope = decode(stored.envelope, Envelope, what="envelope")
+            view = open_either(envelope, keys)
+        except (RecordError, SealError) as error:
+            yield Seal(what=what, key=NO_KEY, verifies=False, note=str(error))
+        else:
+            note = f"Issued {format_moment(view.issued)}, to be handed over before {format_moment(view.expires)}."
+            yield Seal(what=what, key=envelope.signatures[0].keyid, verifies=True, note=note)
+    if stored is not None:
+        yield _of_log(log, stored, keys)
+
+
+def _of_log(log: Log, stored: StoredDecision, keys: Mapping[str, bytes]) -> Seal:
+    """The signed head of the log, which covers the rows of the return."""
+    what = "Log"
+    try:
+        note = signed_head(log)
+        signers = {verifier_key(log, public): key for key, public in keys.items()}
+        text, found = verify_note(note, signers)
+        key = signers[found[0].key] if found else NO_KEY
+    except ReadmitError as error:
+        return Seal(what=what, key=NO_KEY, verifies=False, note=str(error))
+    size = LogCheckpoint.from_text(text).size
+    said = f"Signed up to commit {size}, which covers rows {stored.first} to {stored.last} of this return."
+    return Seal(what=what, key=key, verifies=bool(found), note=said)
+
+
+def digests(returned: Returned, decision: Decision, departed: Checkpoint) -> Iterator[tuple[str, str]]:
+    """The digests of a decision's inputs."""
+    yield "Decision", returned.decision
+    yield "Dispositions", decision.dispositions
+    yield "Checkpoint", departed.digest
+    if decision.view is not None:
+        yield "Items of the view", decision.view.items_digest
+        yield "Policy", decision.view.policy
+
+
+def deliveries(log: Log, return_id: str) -> Iterator[str]:
+    """Whether the view was handed over and arrived."""
+    for kind, words in ((EventKind.EXPOSE, "Handed over"), (EventKind.ACKNOWLEDGE, "Acknowledged")):
+        if (event := log.named(kind, return_id)) is not None:
+            yield f"{words} on {format_moment(event.at)}, epoch {event.epoch}."

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.pages.event_words import format_moment
 from readmit.pages.item_entries import Sight
-from readmit.pages.page_values import Happening, Heading, Moment, ShownItem, SlotItem, SlotPage, Span
+from readmit.pages.page_values import Happening, Heading, Moment, ShownItem, SlotItem, SlotPage, Span, format_moment
 from readmit.records.acts.event import Close, Event, EventKind, Overrule
 from readmit.records.acts.voids import Voids
 from readmit.records.decisions import Disposition
@@ -115,7 +114,7 @@ class _Life:
             stands = {name for name, held in self.state.held.items() if held.epoch <= point.epoch and name not in out}
             if not (moments and point.elsewhere and stands == stood):
                 standing = tuple(name for name in self.state.held if name in stands)
-                whys = tuple((name, why) for name in fell for why in self.sight.whys(out[name]))
+                whys = tuple((name, why) for name in fell for why in self.sight.whys(out[name], out))
                 moments.append(Moment(happening=point.happening, standing=standing, fell=whys))
             stood = stands
         since = shown[0].epoch
@@ -199,7 +198,7 @@ class _Life:
 
     def _standing(self, held: Held, moments: Sequence[Moment], out: dict[str, Disposition]) -> SlotItem:
         name = held.item.id
-        entry = self.sight.entry(held, None, self.entered[name].at)
+        entry = self.sight.entry(held, {}, self.entered[name].at)
         falls = [tuple(why for fallen, why in one.fell if fallen == name) for one in moments]
         # The cause at the time: its replacement may have been replaced since.
         why = next((whys for whys in reversed(falls) if whys), ()) if name in out else ()
@@ -210,7 +209,7 @@ class _Life:
         event = self.entered[name]
         item = event.payload
         assert isinstance(item, Item)  # noqa: S101 - only items were kept
-        return self.sight.entry(Held(item, event.digest, event.epoch), None, event.at)
+        return self.sight.entry(Held(item, event.digest, event.epoch), {}, event.at)
 
 
 def _turns(event: Event) -> Iterator[tuple[datetime, str]]:

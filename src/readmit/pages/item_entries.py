@@ -1,25 +1,24 @@
-"""Items as pages show them: text, facets, and each reason with its quotes."""
+"""Items as pages show them: text, facets, each reason with its quotes, and trees of fallen premises."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from readmit.diagnosis.history import draft_in_words, in_words
-from readmit.pages.event_words import cut, format_moment, happening
-from readmit.pages.page_values import Quote, ShownItem, Why
+from readmit.pages.page_values import Fallen, Quote, ShownItem, Why, cut, format_moment, happening
 from readmit.records.acts.kinds import targets_of
 from readmit.records.canonical import decode
 from readmit.records.evidence import Evidence
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
+from readmit.text.escapes import shorten_digests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from readmit.log.log import Log
@@ -34,13 +33,7 @@ SOURCE_CHARS = 300
 """Most characters shown of an item's source observation."""
 SIDE_CHARS = 600
 """Most characters shown of an item that contradicts another."""
-_DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 _REPLACING = frozenset({Reason.SUPERSEDED, Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED, Reason.FRONTIER_MOVED})
-
-
-def shorten_digests(text: str) -> str:
-    """A text with shortened digests."""
-    return _DIGEST.sub(r"\1…", text)
 
 
 @dataclass(frozen=True)
@@ -72,26 +65,26 @@ class Sight:
             about.append(event.payload)
         return replace(happening(event), text=PRIVATE) if any(map(self.hides, about)) else happening(event)
 
-    def entry(self, held: Held, judged: Disposition | None, at: datetime) -> ShownItem:
-        """The entry of one item, with the reasons that it is in or out."""
-        item = held.item
+    def entry(self, held: Held, judged: Mapping[str, Disposition], at: datetime) -> ShownItem:
+        """The entry of one item, with the reasons that it is in or out, as far as it is ``judged``."""
+        item, one = held.item, judged.get(held.item.id)
         return ShownItem(
             id=item.id,
             kind=item.kind,
-            state=None if judged is None else judged.state,
+            state=None if one is None else one.state,
             text=self.says(item),
             by=item.by,
             epoch=held.epoch,
             at=at,
             facets=tuple(self._facets(item)),
-            whys=() if judged is None else (*self.whys(judged), *(() if self.hides(item) else _drafted(item))),
+            whys=() if one is None else (*self.whys(one, judged), *(() if self.hides(item) else _drafted(item))),
         )
 
-    def whys(self, judged: Disposition) -> Iterator[Why]:
-        """A sentence for each reason, with both quotes of a verdict."""
-        for place, sentence in enumerate(in_words(judged)):
-            cause = judged.causes[place] if place < len(judged.causes) else None
-            yield Why(shorten_digests(sentence), () if cause is None else tuple(self._quotes(judged.item, cause)))
+    def whys(self, one: Disposition, judged: Mapping[str, Disposition]) -> Iterator[Why]:
+        """A sentence for each reason, with both quotes of a verdict. ``judged`` holds dispositions of premises."""
+        for place, sentence in enumerate(in_words(one, judged)):
+            cause = one.causes[place] if place < len(one.causes) else None
+            yield Why(shorten_digests(sentence), () if cause is None else tuple(self._quotes(one.item, cause)))
 
     def _quotes(self, name: str, cause: Cause) -> Iterator[Quote]:
         if cause.reason in _REPLACING:
@@ -137,13 +130,12 @@ class Sight:
     def _facets(self, item: Item) -> Iterator[tuple[str, str]]:
         if item.slot is not None:
             yield "Slot", item.slot
+        needs: tuple[tuple[str, tuple[str, ...]], ...] = ()
         if isinstance(item, Obligation):
-            yield "Requires", ", ".join(item.required)
-            if item.critical:
-                yield "Critical", ", ".join(item.critical)
+            needs = (("Requires", item.required), ("Critical", item.critical), ("Lists", item.lists))
         if isinstance(item, Frontier):
             yield "Frontier of", item.obligation
-        for label, names in (("Supports", item.supports), ("Rests on", item.depends_on)):
+        for label, names in (*needs, ("Supports", item.supports), ("Rests on", item.depends_on)):
             if names:
                 yield label, ", ".join(names)
         if item.valid.start is not None or item.valid.end is not None:
@@ -193,3 +185,89 @@ def _scope(item: Item) -> Iterator[str]:
     yield from scope.principals
     yield from (f"role {name}" for name in scope.roles)
     yield from ([f"task {scope.task}"] if scope.task is not None else [])
+
+
+BRANCHES = 8
+"""Most items drawn under one premise; the rest is counted."""
+DEEPEST = 12
+"""Most boxes drawn of one chain; dependents of the last one are counted."""
+NODE_CHARS = 240
+
+# No id has a space in it.
+_OBSERVED = "observed "
+
+
+def trees(sight: Sight, judged: Mapping[str, Disposition]) -> tuple[Fallen, ...]:
+    """One tree for each premise that fell and each observation that made one fall, in log order."""
+    forest = _Forest(sight, judged, {})
+    for one in judged.values():
+        for above, name in forest.links(one):
+            forest.below.setdefault(above, {})[name] = None
+    resting = {name for names in forest.below.values() for name in names}
+    return tuple(forest.tree((name,)) for name in forest.below if name not in resting)
+
+
+@dataclass(frozen=True)
+class _Forest:
+    """The candidates of a return, their dispositions, and the premises of each."""
+
+    sight: Sight
+    judged: Mapping[str, Disposition]
+    below: dict[str, dict[str, None]]
+    """Premise, or observation → the items that fell with it, in log order."""
+
+    def links(self, one: Disposition) -> Iterator[tuple[str, str]]:
+        """Edges from a fallen premise, or the observation against it, to an item that fell with it."""
+        for case in confirmed(self.sight, one):
+            yield _OBSERVED + case.digest, one.item
+        for cause in one.causes:
+            if cause.root:
+                if cause.ref != cause.root and cause.ref not in self.judged:
+                    # The agent could not see this premise, so its disposition does not lead on.
+                    yield cause.root, cause.ref
+                yield cause.ref, one.item
+
+    def tree(self, path: tuple[str, ...]) -> Fallen:
+        """The end of a path, and its dependents."""
+        below = list(self.below.get(path[-1], ()))
+        drawn = below[: BRANCHES if len(path) < DEEPEST else 0]
+        resting = tuple(self.tree((*path, name)) for name in drawn)
+        more = self._count(below[len(drawn) :])
+        if path[-1].startswith(_OBSERVED):
+            return Fallen(*self._observed(path[-1], below), "", resting, more)
+        held = self.sight.held.get(path[-1])
+        text = "" if held is None else cut(self.sight.says(held.item), NODE_CHARS)
+        return Fallen(path[-1], text, self._note(path), resting, more)
+
+    def _count(self, names: Sequence[str]) -> int:
+        """How many items these are, with all that rests on them."""
+        met, waiting = set(names), list(names)
+        while waiting:
+            fresh = [name for name in self.below.get(waiting.pop(), ()) if name not in met]
+            met.update(fresh)
+            waiting += fresh
+        return len(met)
+
+    def _observed(self, name: str, below: Sequence[str]) -> tuple[str, str]:
+        """The writer of an observation, and the quoted words that counted."""
+        label, text = self.sight.observed(name.removeprefix(_OBSERVED))
+        cases = (case for one in below if one in self.judged for case in confirmed(self.sight, self.judged[one]))
+        quotes = (case.verdict.evidence_quote for case in cases if _OBSERVED + case.digest == name)
+        return label, cut(next((f"“{quote}”" for quote in quotes if quote), text), NODE_CHARS)
+
+    def _note(self, path: tuple[str, ...]) -> str:
+        """Why an item is out, in a few words."""
+        one = self.judged.get(path[-1])
+        if one is None:
+            return "The returning agent could not see it."
+        above = path[-2] if len(path) > 1 else ""
+        if above.startswith(_OBSERVED):
+            cases = (case for case in confirmed(self.sight, one) if _OBSERVED + case.digest == above)
+            return next((f"Premise: {case.verdict.premise}" for case in cases if case.verdict.premise), str(one.state))
+        if above:
+            return f"Rests on {above}."
+        if not one.causes:
+            return str(one.state)
+        first = one.causes[0]
+        by = f" by {first.by}" if first.by else ""
+        return shorten_digests(f"{first.reason}{by}: {first.note}" if first.note else f"{first.reason}{by}")

@@ -9,8 +9,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.pages.drawings import drawing_style
-from readmit.pages.event_words import cut, format_moment
 from readmit.pages.markup import Markup, element, own_markup, together
+from readmit.pages.page_values import cut, format_moment
 from readmit.records.reasons import State
 from readmit.text.english import counted
 
@@ -149,10 +149,13 @@ def article(entry: ShownItem, anchors: Mapping[str, str], *more: Markup) -> Mark
 
 def _text(text: str) -> Markup:
     if len(text) <= TEXT_CHARS:
-        return element("p", text, class_="text", dir="auto")
+        return _prose(text)
     title = element("summary", f"The whole text ({len(text)} characters)")
-    beginning = element("p", cut(text, SAID_CHARS), class_="text", dir="auto")
-    return together((beginning, element("details", title, element("p", text, class_="text", dir="auto"))))
+    return together((_prose(cut(text, SAID_CHARS)), element("details", title, _prose(text))))
+
+
+def _prose(text: str) -> Markup:
+    return element("p", text, class_="text", dir="auto")
 
 
 def reasons(whys: Sequence[Why]) -> Markup:
@@ -177,14 +180,18 @@ def _quotes(quotes: Sequence[Quote]) -> Markup:
 
 def event_list(happenings: Sequence[Happening], anchors: Mapping[str, str]) -> Markup:
     """Events in order."""
-    return element("ol", *(_event(one, anchors) for one in happenings), class_="happenings")
+    linked = (
+        element("a", one.words, href=f"#{anchors[one.item]}") if one.item in anchors else one.words
+        for one in happenings
+    )
+    return element("ol", *map(event_entry, happenings, linked), class_="happenings")
 
 
-def _event(one: Happening, anchors: Mapping[str, str]) -> Markup:
-    said = (element("p", cut(one.text, SAID_CHARS), class_="text", dir="auto"),) if one.text else ()
-    words = element("a", one.words, href=f"#{anchors[one.item]}") if one.item in anchors else one.words
+def event_entry(one: Happening, words: str, *more: Markup) -> Markup:
+    """One event of a list: its words, its place in the log, its text, and more below it."""
+    said = (_prose(cut(one.text, SAID_CHARS)),) if one.text else ()
     when = element("span", f"epoch {one.epoch} · {format_moment(one.at)}", class_="when")
-    return element("li", words, " ", when, *said, class_=one.lane.replace(" ", "-"))
+    return element("li", words, " ", when, *said, *more, class_=one.lane.replace(" ", "-"))
 
 
 def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from readmit.pages import drawings as drawing
 from readmit.pages import layout
-from readmit.pages.event_words import cut, format_moment
-from readmit.pages.item_entries import shorten_digests
 from readmit.pages.layout import PageSection, badge, folded, item_link, tone_of
 from readmit.pages.markup import Markup, element, together
+from readmit.pages.page_values import cut, format_moment
 from readmit.records.reasons import PRECEDENCE, State
 from readmit.records.retractions import Retractions
 from readmit.text.english import counted
+from readmit.text.escapes import shorten_digests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from readmit.diagnosis.missing_needs import Former, Lack
+    from readmit.diagnosis.symptoms import Former, Lack
     from readmit.pages.page_values import ReturnPage, ShownDuty, ShownItem, ShownNeed, Tone
     from readmit.records.retractions import Retraction
 

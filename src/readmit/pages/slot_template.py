@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from readmit.pages import drawings as drawing
 from readmit.pages import layout
-from readmit.pages.event_words import cut, format_moment
 from readmit.pages.layout import PageSection, badge, folded, item_link
 from readmit.pages.markup import Markup, element, together
+from readmit.pages.page_values import cut, format_moment
 from readmit.text.english import counted
 
 if TYPE_CHECKING:
@@ -63,22 +63,12 @@ def _moments(page: SlotPage, anchors: Mapping[str, str]) -> Markup:
 
 
 def _moment(one: Moment, anchors: Mapping[str, str]) -> Markup:
-    happened = one.happening
-    said = (element("p", cut(happened.text, layout.SAID_CHARS), class_="text", dir="auto"),) if happened.text else ()
     standing = together((item_link(name, anchors) for name in one.standing), ", ") if one.standing else "nothing"
     fell = (
         element("p", badge("out", "out"), " ", item_link(name, anchors), " ", why.sentence) for name, why in one.fell
     )
-    return element(
-        "li",
-        element("strong", happened.words),
-        " ",
-        element("span", f"epoch {happened.epoch} · {format_moment(happened.at)}", class_="when"),
-        *said,
-        *fell,
-        element("p", "Stands: ", standing),
-        class_=happened.lane.replace(" ", "-"),
-    )
+    words = element("strong", one.happening.words)
+    return layout.event_entry(one.happening, words, *fell, element("p", "Stands: ", standing))
 
 
 def _item(one: SlotItem, page: SlotPage, anchors: Mapping[str, str]) -> Markup:

@@ -29,7 +29,7 @@ def own_name(identity: Identity, id: str | None) -> str:
 
 
 def depart(writer: Writer, identity: Identity, *, id: str | None, epoch: int | None) -> Checkpoint:
-    """Seal what an agent can see now, or could at an ``epoch``, and quarantine its private bank."""
+    """Seal the events that an agent can see now, or could at an ``epoch``, and quarantine its private bank."""
     log, now = writer.log, writer.clock()
     with log.atomic():
         at = log.head if epoch is None else followed(log, epoch)

@@ -18,9 +18,9 @@ import msgspec
 from readmit.records.acts.event import Checkpoint, EventKind
 from readmit.records.acts.leases import Lease
 from readmit.records.base import shown
-from readmit.records.error_types import LeaseError, NotAllowedError, RecordError
+from readmit.records.error_types import LeaseError, RecordError
 from readmit.records.identity import Identity
-from readmit.records.policy import AUTHOR, CENTURY, OWNER
+from readmit.records.policy import AUTHOR, CENTURY
 from readmit.rules.capture.checkpoint import checkpoint
 from readmit.rules.capture.moment import later
 from readmit.state.absence import last_absence, swept_away, tenure, tenure_in
@@ -51,7 +51,7 @@ class LeaseFence:
 
     @contextmanager
     def passed(self, log: Log, signatures: Signatures, author: Author, now: datetime) -> Iterator[list[int]]:
-        """A transaction that only a present agent enters. Takes the epochs of what is written in it."""
+        """A transaction that only a present agent enters. Takes the epochs of the events written in it."""
         within = log.pending
         epochs: list[int] = []
         with log.atomic():
@@ -107,20 +107,19 @@ def begin(
         if absence is not None and absence.end is None:
             raise LeaseError(f"{identity.principal!r} is away from {identity.task!r}: come back before being present")
         begun = Lease(identity=identity, epoch=seen, seconds=seconds, until=_end(log, now, seconds))
-        return LeaseFence(identity, _append(log, writer.signatures, author, begun, now), seen)
+        return LeaseFence(identity, _append(writer.signatures, author, begun, now), seen)
 
 
 def extend(log: Log, signatures: Signatures, author: Author, held: Tenure, now: datetime, *, epoch: int) -> Lease:
     """Renew a lease."""
     lease = msgspec.structs.replace(held.lease, token=held.token, epoch=epoch, until=_end(log, now, held.lease.seconds))
-    _append(log, signatures, author, lease, now)
+    _append(signatures, author, lease, now)
     return lease
 
 
-def _append(log: Log, signatures: Signatures, author: Author, lease: Lease, now: datetime) -> int:
+def _append(signatures: Signatures, author: Author, lease: Lease, now: datetime) -> int:
     made = new_event(EventKind.LEASE, lease, id=secrets.token_hex(8), by=lease.identity.principal, at=now)
-    (epoch,) = log.append([signatures.signed(made, author)], now=now, check=signatures.check)
-    return epoch
+    return signatures.append(made, author, now)
 
 
 def _end(log: Log, now: datetime, seconds: int) -> datetime:
@@ -182,8 +181,8 @@ class Sweeper:
     def __init__(
         self, writer: Writer, *, trust_clock: bool = False, elapsed: Callable[[], float] = time.monotonic
     ) -> None:
-        if trust_clock and writer.author.name not in (None, OWNER, *writer.policy().overseers):
-            raise NotAllowedError("trust_clock: whether a clock is right is for the owner and the overseers to say")
+        if trust_clock:
+            writer.check_operator("trust_clock")
         self._writer = writer
         self._trust_clock = trust_clock
         self._elapsed = elapsed
@@ -237,7 +236,7 @@ class Sweeper:
 
     def _runs(self, lease: Lease, moment: datetime) -> bool:
         """Whether a lease runs. If it ends later than one that is taken now, its agent's clock was ahead."""
-        longest = timedelta(seconds=lease.seconds + self._writer.policy().max_clock_skew)
+        longest = timedelta(seconds=lease.seconds + self._writer.policy().returns.max_clock_skew)
         credible = lease.until - moment <= longest
         return moment < lease.until and (credible or not (self._trust_clock or self._has_watched(lease)))
 

@@ -67,13 +67,13 @@ class Judged(msgspec.Struct, frozen=True):
 
 
 def judge_view(writer: Writer, return_id: str) -> Judged:
-    """Judge the items of an exposed view as if it were exposed now."""
+    """Judge the items of an exposed view as if it were exposed now. The caller reads one state of the log."""
     log = writer.log
-    view = recorded(log, return_id)[1].view
+    returned, decision = recorded(log, return_id)
+    view = decision.view
     items = () if view is None else tuple(one.id for one in view.items)
-    with log.reading():
-        state = current(log, log.returned(return_id).request, writer.now())
-        rejected = examine(state, writer.policy()).gated.rejected
+    state = current(log, returned.request, writer.now())
+    rejected = examine(state, writer.policy()).gated.rejected
     return Judged({name: rejected[name] for name in items if name in rejected}, _next(state))
 
 
@@ -104,11 +104,17 @@ class View:
         self._next: datetime | None = None
 
     def look(self) -> tuple[FallenItem, ...]:
-        """What fell since the last look; at first, what has fallen already. If nothing is new, it costs one search."""
+        """Items that fell since the last look; at first, all that fell. If nothing is new, it costs one search."""
         log = self._writer.log
         if log.pending:
             # What a batch has written may still be undone.
             return ()
+        # One transaction: on a server, each one more takes two round trips.
+        with log.reading():
+            return self._look()
+
+    def _look(self) -> tuple[FallenItem, ...]:
+        log = self._writer.log
         head, due = log.head, self._next is not None and self._writer.now() >= self._next
         news = () if head == self._read else log.tail(since=self._read, until=head)
         if not due and all(event.kind in _HARMLESS for event in news):
@@ -150,7 +156,7 @@ class Lookout:
         self.listener: CommitListener | None = None
 
     def look(self, *, waits: bool) -> tuple[FallenItem, ...]:
-        """What fell since the last look. If the caller ``waits``, commits are announced from before it looks.
+        """Items that fell since the last look. If the caller ``waits``, commits are announced from before it looks.
 
         Then a server that went away is waited for, as one that restarts is.
         """
@@ -240,7 +246,7 @@ class Subscription:
         return ()
 
     def close(self) -> None:
-        """End it. If ``report`` failed, or the store did, this raises what it failed with."""
+        """End it. If ``report`` failed, or the store did, this raises that error."""
         self._closed.set()
         self._lookout.wake()
         if self._thread is not None and self._thread is not threading.current_thread():

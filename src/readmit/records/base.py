@@ -20,6 +20,7 @@ _ID = r"^[!-~]{1,128}$(?!\n)"
 _DIGEST = r"^[0-9a-f]{64}$(?!\n)"
 AN_ID = "an id; use 1 to 128 printable ASCII characters without spaces"
 A_DIGEST = "a digest of evidence; use the 64 hexadecimal digits that observe returned"
+_SALT = r"^[0-9a-f]{32}$(?!\n)"
 PATTERNS = {_ID: AN_ID, _DIGEST: A_DIGEST}
 """What to say in place of a regular expression."""
 Id = Annotated[str, msgspec.Meta(pattern=_ID)]
@@ -30,6 +31,8 @@ LONGEST_TEXT = 200_000
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_TEXT)]
 Note = Annotated[str, msgspec.Meta(max_length=2_000)]
 Digest = Annotated[str, msgspec.Meta(pattern=_DIGEST)]
+Salt = Annotated[str, msgspec.Meta(pattern=_SALT)]
+"""16 random bytes in hex."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
 Moment: TypeAlias = datetime | str

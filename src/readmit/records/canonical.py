@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import os
 import re
+import secrets
 from ast import literal_eval
+from difflib import get_close_matches
 from enum import Enum, EnumType
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
 
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 T = TypeVar("T")
+
+SALT_BYTES = 16
+"""The random bytes before a stored body. Without them no reader can confirm a guess of an erased text by its digest."""
 
 _WHOLE = "value"
 
@@ -65,13 +71,25 @@ def digest(value: object) -> str:
     return digest_of(canonical(value))
 
 
-def digest_of_lines(lines: Iterable[bytes]) -> str:
-    """The digest of lines joined by line feeds, read one at a time: together they may exceed memory."""
-    whole = hashlib.sha256()
-    for number, line in enumerate(lines):
-        whole.update(b"\n" if number else b"")
-        whole.update(line)
-    return whole.hexdigest()
+def new_salt() -> bytes:
+    """The salt of a new event. Drawn many at a time: a call of the system costs more than hashing an observation."""
+    try:
+        return _salts.pop()
+    except IndexError:
+        drawn = secrets.token_bytes(_DRAWN * SALT_BYTES)
+        _salts.extend(drawn[at : at + SALT_BYTES] for at in range(SALT_BYTES, len(drawn), SALT_BYTES))
+        return drawn[:SALT_BYTES]
+
+
+_DRAWN = 256
+_salts: list[bytes] = []
+# A child must not hand out the salts of its parent.
+os.register_at_fork(after_in_child=_salts.clear)
+
+
+def salted_digest(salt: bytes, value: object) -> str:
+    """The digest that commits to a record on the log: over its salt and its canonical bytes."""
+    return digest_of(salt + canonical(value))
 
 
 def digest_of_set(digests: Iterable[str]) -> str:
@@ -132,8 +150,8 @@ def convert(value: Any, kind: type[T], *, what: str) -> T:
         if isinstance(error, UnicodeEncodeError):
             raise RecordError(f"{what}.{_culprit(value)}: holds a character that UTF-8 cannot carry") from None
         said = located(str(error) or type(error).__name__, what, kind)
-        if found := re.match(rf"{what}\.(\w+)(\[\d+\])?: Invalid enum value", said):
-            said += f"; use one of {', '.join(_choices(get_type_hints(kind)[found[1]]))}"
+        if found := re.match(rf"{what}((?:\.\w+)+)(\[\d+\])?: Invalid enum value", said):
+            said += f"; use one of {', '.join(_choices(_hint(kind, found[1].split('.')[1:])))}"
         raise RecordError(said) from None
 
 
@@ -144,7 +162,7 @@ def checked(record: T, *, what: str) -> T:
 
 
 def explained(error: Exception, data: bytes | str) -> str:
-    """What is wrong with some JSON, with line and column if it is malformed."""
+    """The fault of some JSON, with line and column if it is malformed."""
     message = str(error) or type(error).__name__
     raw = _raw(data)
     if isinstance(error, UnicodeDecodeError):
@@ -168,6 +186,13 @@ def _position(raw: bytes, at: int) -> str:
     return f"line {line}, column {column}"
 
 
+def _hint(kind: Any, path: Iterable[str]) -> Any:
+    """The annotation of a field, within records."""
+    for name in path:
+        kind = get_type_hints(kind)[name]
+    return kind
+
+
 def _choices(hint: Any) -> Iterable[str]:
     """The values that a type lists, however deep in it."""
     if isinstance(hint, EnumType):
@@ -185,7 +210,7 @@ def located(message: str, what: str, kind: Any = None) -> str:
     if found := re.fullmatch(r"Object missing required field `(.+)`", words):
         return f"{path}.{found[1]}: required, but missing"
     if found := re.fullmatch(r"Object contains unknown field `(.+)`", words):
-        return f"{path}.{unknown(path, found[1], fields_at(kind, place))}"
+        return f"{path}.{_in_a_group(path, found[1], kind, place) or unknown(path, found[1], fields_at(kind, place))}"
     if found := re.fullmatch(r"Expected `str` matching regex (.+)", words):
         return f"{path}: not {PATTERNS.get(literal_eval(found[1]), 'in the right form')}"
     if found := re.fullmatch(r"Expected `str` of length ([<>]=) (\d+)", words):
@@ -197,13 +222,34 @@ def located(message: str, what: str, kind: Any = None) -> str:
 
 def fields_at(kind: Any, place: str) -> tuple[str, ...]:
     """The fields of the record at a place that msgspec names (``$.looks``); none where that is unknown."""
+    return tuple(_types_at(kind, place))
+
+
+def _types_at(kind: Any, place: str) -> dict[str, msgspec.inspect.Type]:
+    """The types of those fields."""
     if kind is None:
-        return ()
+        return {}
     info = _record(msgspec.inspect.type_info(kind))
     for name in re.findall(r"\.(\w+)", place):
-        inner = {field.encode_name: field.type for field in info.fields} if info is not None else {}
+        inner = _types(info)
         info = _record(inner[name]) if name in inner else None
-    return () if info is None else tuple(field.encode_name for field in info.fields)
+    return _types(info)
+
+
+def _types(info: msgspec.inspect.StructType | None) -> dict[str, msgspec.inspect.Type]:
+    return {} if info is None else {field.encode_name: field.type for field in info.fields}
+
+
+def _in_a_group(path: str, given: str, kind: Any, place: str) -> str:
+    """The message about an unknown field that a record within this one has, or has a similar one."""
+    known = _types_at(kind, place)
+    groups = {name: group for group, type_ in known.items() for name in _types(_record(type_))}
+    if given in groups:
+        return f"{given}: belongs to {groups[given]}; write it as {groups[given]}.{given}"
+    near = get_close_matches(given, (*known, *groups), n=1)
+    if near and near[0] in groups:
+        return f"{given}: {path} has no such field; did you mean {groups[near[0]]}.{near[0]}?"
+    return ""
 
 
 def _record(info: msgspec.inspect.Type) -> msgspec.inspect.StructType | None:

@@ -54,7 +54,7 @@ class Disposition(Record, kw_only=True, gc=False):
 
 
 class CoverageReport(Record, kw_only=True):
-    """``Cov`` and ``Crit`` of a set as exact counts, and what is missing."""
+    """``Cov`` and ``Crit`` of a set as exact counts, and the missing dependencies."""
 
     obligations: Count
     covered: Count
@@ -83,7 +83,7 @@ class DutyNote(Record, kw_only=True):
     lacks: tuple[Id, ...] = ()
     """Required dependencies that nothing eligible supports."""
     questions: tuple[Id, ...] = ()
-    """Needs that a model planned and no item ever met. They are shown, and block nothing."""
+    """Needs that a model planned and no item meets. They are shown, and block nothing."""
 
 
 class ConstraintNote(Record, kw_only=True):
@@ -103,6 +103,8 @@ class Examination(Record, kw_only=True):
     """The last epoch whose observations were examined."""
     unexamined: Count = 0
     """Observations since then that the agent can see."""
+    nothing_stated: Count = 0
+    """Examined observations that an extractor read whole and found no statement in: no pair was made of them."""
 
 
 class Selection(Record, kw_only=True):
@@ -135,7 +137,9 @@ class ViewItem(Record, kw_only=True):
     digest: Digest
     kind: Kind
     news: Literal["new", "confirmed"] | None = None
-    """What is new about it since departure: the statement itself, or that it was said again from later evidence."""
+    """Its news since departure: the statement itself, or that it was said again from later evidence."""
+    since: Time | None = None
+    """From when it counts: the start of its validity, or when its latest evidence was said."""
 
 
 class ViewExperience(Record, kw_only=True):
@@ -153,7 +157,7 @@ class ViewSource(Record, kw_only=True):
     seen: Time
     """When all of them were last looked at."""
     finding: Finding
-    """What was found: of several, what is most in doubt."""
+    """The finding: of several, the most doubtful."""
 
 
 class ReturnView(Record, kw_only=True):
@@ -179,13 +183,15 @@ class ReturnView(Record, kw_only=True):
     overdue: tuple[Id, ...] = ()
     """Duties of this view that are overdue."""
     questions: tuple[Id, ...] = ()
-    """Needs of these duties that a model planned and no item ever met."""
+    """Needs of these duties that a model planned and no item meets."""
+    doubted: tuple[Id, ...] = ()
+    """Drafts of this view that a later observation may have ended: suspected, and not settled."""
     examination: Examination | None = None
     """The latest examination for implicit changes, if any."""
     open_pairs: Count = 0
     """Suspected changes that no verdict has settled."""
     unheeded: Count = 0
-    """Observations of the absence that no item rests on and nobody examined."""
+    """Observations of the absence that no item rests on and no examination covers."""
     sources: tuple[ViewSource, ...] = ()
     """The items whose sources can be looked at again, and how fresh each is."""
     retractions: Retractions = Retractions()
@@ -274,7 +280,7 @@ class Decision(Record, kw_only=True):
     examination: Examination | None = None
     open_pairs: Count = 0
     unheeded: Count = 0
-    """Observations of the absence that no item rests on and nobody examined."""
+    """Observations of the absence that no item rests on and no examination covers."""
 
     def __repr__(self) -> str:
         named = self.missing if self.view is None else tuple(item.id for item in self.view.items)
@@ -307,7 +313,6 @@ FAULTS = frozenset(
         Reason.CHECKPOINT_ALTERED,
         Reason.LOG_ALTERED,
         Reason.CLOCK_SKEW,
-        Reason.INFERENCE_FAILED,
         Reason.INTERNAL_ERROR,
         Reason.SIGNER_FAILED,
     }

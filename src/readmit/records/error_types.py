@@ -113,7 +113,7 @@ class ProbeError(ReadmitError):
 
 
 class GoneError(ProbeError):
-    """The source is not there, or what was captured from it is not."""
+    """The source is missing, or the captured text is missing from it."""
 
 
 class CheckLimitError(ReadmitError):

@@ -11,7 +11,7 @@ from readmit.records.probes import Probe
 
 
 class Evidence(Record, kw_only=True, gc=False):
-    """A message, tool result or document, exactly as observed. Addressed by the digest of its canonical bytes."""
+    """A message, tool result or document, exactly as observed. Addressed by its salted digest on the log."""
 
     text: Text
     by: Name

@@ -81,7 +81,8 @@ class Item(Record, kw_only=True, tag_field="kind", gc=False):
     scope: Scope
     slot: Id | None = None
     purposes: tuple[Name, ...] = ()
-    tasks: tuple[Name, ...] = ()
+    applies_to: tuple[Name, ...] = ()
+    """``U``: the tasks that it serves; empty means every one. Who may see it, ``A``, is its scope."""
     valid: Interval = Interval()
     depends_on: tuple[Id, ...] = ()
     supports: tuple[Id, ...] = ()
@@ -126,10 +127,13 @@ class Obligation(Item, kw_only=True, tag="obligation"):
 
     required: tuple[Id, ...]
     critical: tuple[Id, ...] = ()
+    lists: tuple[Id, ...] = ()
+    """Dependencies of which a view takes every item that fits, not one: each such item is one member of the list."""
 
     def __post_init__(self) -> None:
-        if not set(self.critical) <= set(self.required):
-            raise RecordError("critical must be a subset of required")
+        for name, some in (("critical", self.critical), ("lists", self.lists)):
+            if not set(some) <= set(self.required):
+                raise RecordError(f"{name} must be a subset of required")
         if self.supports:
             raise RecordError("an obligation supports nothing: it is what needs support")
 
@@ -140,7 +144,7 @@ class Obligation(Item, kw_only=True, tag="obligation"):
 
 
 class Frontier(Item, kw_only=True, tag="frontier"):
-    """What is still unresolved about an obligation. It describes missing work and is never evidence."""
+    """The unresolved part of an obligation. It describes missing work and is never evidence."""
 
     obligation: Id
 

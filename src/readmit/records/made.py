@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar, get_type_hints
 
 from msgspec import StructMeta
 
@@ -23,7 +24,20 @@ class Made(StructMeta):
         known = cls.__struct_encode_fields__  # type: ignore[attr-defined]  # of every record
         for field, value in fields.items():
             if field not in known:
-                raise RecordError(unknown(cls.__name__, field, known))
-            if isinstance(value, float):
-                raise RecordError(f"{field}: {value!r} is not exact; write '{value}'")
+                raise RecordError(_without_group(cls, field) or unknown(cls.__name__, field, known))
+            for name, one in value.items() if isinstance(value, Mapping) else ():
+                _require_exact(f"{field}.{name}", one)
+            _require_exact(field, value)
         return convert(fields, cls, what=cls.__name__)
+
+
+def _require_exact(field: str, value: object) -> None:
+    if isinstance(value, float):
+        raise RecordError(f"{field}: {value!r} is not exact; write '{value}'")
+
+
+def _without_group(cls: type, field: str) -> str:
+    """Which group of settings a field belongs to that was given outside of it."""
+    groups = get_type_hints(cls).items()
+    found = [name for name, hint in groups if field in getattr(hint, "__struct_encode_fields__", ())]
+    return f"{field}: a setting of {found[0]}; write {found[0]}={{{field!r}: …}}" if found else ""

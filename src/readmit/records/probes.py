@@ -38,7 +38,7 @@ class Finding(StrEnum):
     GONE = "gone"
     """The captured text is not there, and no text stands in its place."""
     UNSEEN = "unseen"
-    """Nobody could look: forbidden, unreachable, too slow, too large or failed."""
+    """No look was possible: forbidden, unreachable, too slow, too large or failed."""
 
 
 class _Probe(Record, kw_only=True, tag_field="of", gc=False):
@@ -84,7 +84,7 @@ class GitProbe(_Placed, kw_only=True, tag="git"):
     repository: SourcePath
     """Directory of the repository, as a path below one of the roots."""
     ref: Name
-    """What is followed: HEAD, a branch, a tag or a commit."""
+    """The revision that is followed: HEAD, a branch, a tag or a commit."""
     commit: Annotated[str, msgspec.Meta(pattern=r"^(?:[0-9a-f]{40}|[0-9a-f]{64})$(?!\n)")]
     """Where ``ref`` was when the text was captured."""
 
@@ -97,7 +97,7 @@ class GitProbe(_Placed, kw_only=True, tag="git"):
 
 
 class HttpProbe(_Probe, kw_only=True, tag="http"):
-    """A page or document behind a URL: the whole of it, a quote from it, or one value of a JSON document."""
+    """A page or document at a URL: the whole of it, a quote from it, or one value of a JSON document."""
 
     url: Annotated[str, msgspec.Meta(min_length=1, max_length=2_048)]
     etag: Annotated[str, msgspec.Meta(max_length=256)] = ""

@@ -7,10 +7,7 @@ new cause gets a new code; a code never changes its meaning.
 from __future__ import annotations
 
 from enum import Enum, StrEnum, auto
-from typing import Literal, Self, TypeAlias
-
-Grant: TypeAlias = Literal["restore", "rejustify", "settle"]
-"""What an overruling sets aside: what took the item out, its missing premise, or its disputes."""
+from typing import Self
 
 
 class State(StrEnum):
@@ -34,7 +31,7 @@ class State(StrEnum):
 
 
 class DutyState(StrEnum):
-    """The state of a duty or constraint in a return. The first four bind; of the others, the first that holds is it."""
+    """The state of a duty or constraint in a return. The first three bind; of the others, the first holds."""
 
     doc: str
     owed: bool
@@ -42,7 +39,7 @@ class DutyState(StrEnum):
     @property
     def obstructs(self) -> bool:
         """Whether it binds and cannot be handed over."""
-        return self in (DutyState.OBSTRUCTED, DutyState.UNPROVEN)
+        return self is DutyState.OBSTRUCTED
 
     def __new__(cls, code: str, doc: str, owed: bool = False) -> Self:  # noqa: FBT001, FBT002 - a table of constants
         member = str.__new__(cls, code)
@@ -54,7 +51,6 @@ class DutyState(StrEnum):
     OWED = "owed", "It binds the returning agent.", True
     OVERDUE = "overdue", "Its time has passed, and it is still owed.", True
     OBSTRUCTED = "obstructed", "It binds, but it or its frontier cannot be handed over.", True
-    UNPROVEN = "unproven", "It bound at departure, but its author is no longer among the policy's writers.", True
     OTHERS = "others", "It binds others: its scope does not name the returning agent."
     SETTLED = "settled", "It was settled."
     REVOKED = "revoked", "It was withdrawn."
@@ -63,8 +59,10 @@ class DutyState(StrEnum):
     OTHER_TASK = "other_task", "It applies to other tasks only."
     OTHER_PURPOSE = "other_purpose", "It serves other purposes than that of this return."
     NOT_BEGUN = "not_begun", "It has not begun yet."
-    NOT_IMPOSED = "not_imposed", "Its author is not among the policy's writers, or did not sign it: it binds nobody."
-    DRAFTED = "drafted", "A model drafted it, and it does not count."
+    NOT_IMPOSED = (
+        "not_imposed",
+        "It binds nobody: its author is no allowed writer or did not sign it, or a model drafted it.",
+    )
 
 
 class Trait(Enum):
@@ -72,13 +70,8 @@ class Trait(Enum):
 
     RESTORABLE = auto()
     """An overseer can restore the item."""
-    CONTESTED = auto()
-    """An overseer can settle the dispute in the item's favor."""
     VOID = auto()
     """The item counts as never recorded."""
-
-
-_GRANTS: dict[Trait, Literal["restore", "settle"]] = {Trait.RESTORABLE: "restore", Trait.CONTESTED: "settle"}
 
 
 class Reason(StrEnum):
@@ -86,8 +79,8 @@ class Reason(StrEnum):
 
     doc: str
     state: State | None
-    set_aside_by: Literal["restore", "settle"] | None
-    """Which grant of an overseer sets it aside, if one does."""
+    restorable: bool
+    """Whether an overseer can restore the item."""
     ends_duty: DutyState | None
     """The state of a duty or a constraint with this reason, if it then no longer binds."""
     is_void: bool
@@ -99,42 +92,33 @@ class Reason(StrEnum):
         member.doc = doc
         member.state = next((one for one in traits if isinstance(one, State)), None)
         member.ends_duty = next((one for one in traits if isinstance(one, DutyState)), None)
-        member.set_aside_by = next((grant for trait, grant in _GRANTS.items() if trait in traits), None)
+        member.restorable = Trait.RESTORABLE in traits
         member.is_void = Trait.VOID in traits
         return member
 
     # An item is in.
-    MANDATORY = "mandatory", "An open obligation of the role, or its current frontier.", State.ADMITTED
-    COVERS = "covers", "Supplies a dependency that an open obligation requires.", State.ADMITTED
-    CONSTRAINS = (
-        "constrains",
-        "A constraint that applies to the role, and the policy always hands it over.",
+    MANDATORY = (
+        "mandatory",
+        "An open obligation of the role, its current frontier, or a constraint that applies to the role.",
         State.ADMITTED,
     )
-    TAKES_PLACE = (
-        "takes_place",
-        "It quotes the later observation that invalidated an item a duty needs.",
+    COVERS = (
+        "covers",
+        "Supplies a dependency that an open obligation requires, or quotes what invalidated the item that did.",
         State.ADMITTED,
     )
     FILLS = "fills", "Eligible, and the policy fills the remaining budget.", State.ADMITTED
 
     # Gate A: authorization.
-    OTHER_WORKSPACE = ("other_workspace", "Belongs to another workspace.", State.UNAUTHORIZED, DutyState.OTHERS)
     PRINCIPAL_OUT_OF_SCOPE = (
         "principal_out_of_scope",
-        "Its scope does not name the returning principal.",
+        "It is for other principals, in another's private bank, or in another workspace.",
         State.UNAUTHORIZED,
         DutyState.OTHERS,
     )
-    ROLE_OUT_OF_SCOPE = (
-        "role_out_of_scope",
-        "Its scope does not name the returning role.",
-        State.UNAUTHORIZED,
-        DutyState.OTHERS,
-    )
-    TASK_OUT_OF_SCOPE = (
-        "task_out_of_scope",
-        "Its scope names another task.",
+    OUT_OF_SCOPE = (
+        "out_of_scope",
+        "Its scope names other roles, or another task.",
         State.UNAUTHORIZED,
         DutyState.OTHERS,
     )
@@ -147,7 +131,7 @@ class Reason(StrEnum):
         Trait.RESTORABLE,
         DutyState.REVOKED,
     )
-    DISPUTE_LOST = ("dispute_lost", "A dispute about it was resolved against it.", State.REVOKED, Trait.CONTESTED)
+    DISPUTE_LOST = ("dispute_lost", "A dispute about it was resolved against it.", State.REVOKED, Trait.RESTORABLE)
     SUPERSEDED = (
         "superseded",
         "An explicit event names its replacement.",
@@ -218,20 +202,16 @@ class Reason(StrEnum):
         State.SUSPECTED,
         Trait.RESTORABLE,
     )
-    DISPUTED = ("disputed", "An open dispute names it.", State.DISPUTED, Trait.CONTESTED)
-    SOURCE_CARRIES = (
-        "source_carries",
-        "Its source changed, and a verifier found that it still holds of what is there now.",
-    )
+    DISPUTED = ("disputed", "An open dispute names it.", State.DISPUTED, Trait.RESTORABLE)
     CONCURRENT_UPDATE = (
         "concurrent_update",
         "Another writer updated the same slot at the same time, neither knew of the other, and nobody has settled it.",
         State.DISPUTED,
-        Trait.CONTESTED,
+        Trait.RESTORABLE,
     )
-    PREMISE_RESTORED = (
-        "premise_restored",
-        "A premise it depends on fell, and the same statement was made again from later evidence.",
+    RECOVERED = (
+        "recovered",
+        "What was against it no longer is: its changed source still says it, or its fallen premise was stated again.",
     )
 
     # Gate U: applicability.
@@ -245,12 +225,14 @@ class Reason(StrEnum):
     )
 
     # Gate P: provenance.
-    UNPROVEN = "unproven", "No receipt binds it to evidence.", State.UNPROVEN
-    EVIDENCE_MISSING = "evidence_missing", "A receipt names evidence that is not stored.", State.UNPROVEN
-    EVIDENCE_ALTERED = "evidence_altered", "Stored evidence does not match the digest of its receipt.", State.UNPROVEN
-    REFERENCE_UNBOUND = (
-        "reference_unbound",
-        "A premise it names or a dependency it claims to support is bound to no evidence.",
+    UNPROVEN = (
+        "unproven",
+        "No receipt binds it, a premise it names, or a dependency it claims to support to evidence.",
+        State.UNPROVEN,
+    )
+    EVIDENCE_MISSING = (
+        "evidence_missing",
+        "A receipt names evidence that is not stored, or whose stored bytes do not match its digest.",
         State.UNPROVEN,
     )
     WRITER_NOT_ALLOWED = (
@@ -267,51 +249,38 @@ class Reason(StrEnum):
         Trait.VOID,
     )
 
-    DRAFT_NOT_CARRIED = (
-        "draft_not_carried",
-        "A model drafted it, and the words that it quotes are not in its evidence or do not carry what it says.",
-        State.UNPROVEN,
-        DutyState.DRAFTED,
-        Trait.VOID,
-    )
     DRAFT_REFUSED = (
         "draft_refused",
-        "A model drafted it, and the policy refuses drafts.",
+        "A model drafted it, and the policy refuses drafts, or its evidence does not carry what it says.",
         State.UNPROVEN,
-        DutyState.DRAFTED,
+        DutyState.NOT_IMPOSED,
         Trait.VOID,
     )
     DRAFT_UNCONFIRMED = (
         "draft_unconfirmed",
         "A model drafted it, and no confirmation of it counts in this return.",
         State.UNPROVEN,
-        DutyState.DRAFTED,
+        DutyState.NOT_IMPOSED,
         Trait.VOID,
     )
 
     # Size and selection.
-    TOO_LARGE = "too_large", "Its text exceeds the size of a single item.", State.TOO_LARGE
+    TOO_LARGE = "too_large", "Its text exceeds the size of a single item, or an experience its budget.", State.TOO_LARGE
     NOT_NEEDED = "not_needed", "Eligible, but the duties are covered without it.", State.NOT_NEEDED
-    VIEW_WITHHELD = (
-        "view_withheld",
-        "Eligible and needed, but the return was not admitted, so nothing is handed over.",
-        State.WITHHELD,
-    )
-    DUTY_WITHHELD = (
-        "duty_withheld",
-        "Eligible, but it belongs to a duty that cannot be covered whole, and the view is partial.",
+    WITHHELD = (
+        "withheld",
+        "Eligible and needed, but the return was not admitted, or its duty cannot be covered whole.",
         State.WITHHELD,
     )
 
     # Why a return was not admitted.
     COVERAGE_SHORT = "coverage_short", "Eligible evidence does not cover the obligations."
-    BUDGET_SHORT = "budget_short", "No sufficient set fits the item and character budgets."
+    BUDGET_SHORT = "budget_short", "No sufficient set, with the constraints that apply, fits the budgets."
     COVER_UNDECIDED = "cover_undecided", "The solver could not decide within its deadline."
     MANDATORY_MISSING = (
         "mandatory_missing",
         "An open obligation, its frontier, or a constraint that applies is itself not eligible.",
     )
-    CONSTRAINTS_SHORT = "constraints_short", "The constraints that apply do not fit beside what covers the duties."
     NOTHING_OWED = "nothing_owed", "No duty applies to this return, and the policy hands over nothing then."
     NOT_EXAMINED = (
         "not_examined",
@@ -323,48 +292,40 @@ class Reason(StrEnum):
     )
     CHECKPOINT_ALTERED = "checkpoint_altered", "What was visible at departure no longer matches its checkpoint."
     LOG_ALTERED = "log_altered", "What was read is not all and only what the signed log holds for the reader."
-    INFERENCE_FAILED = (
-        "inference_failed",
-        "The search for implicit changes failed before the decision; nothing is handed over.",
-    )
     SIGNER_FAILED = "signer_failed", "The view could not be signed."
-    INTERNAL_ERROR = "internal_error", "The cycle failed; nothing is handed over."
+    INTERNAL_ERROR = (
+        "internal_error",
+        "The cycle, or the search for implicit changes before it, failed; nothing is handed over.",
+    )
 
     # Why an exposure was refused.
     SIGNATURE_INVALID = "signature_invalid", "The envelope does not verify under a trusted key."
     BINDING_MISMATCH = "binding_mismatch", "The view was issued for another agent, task, return or workload."
     VIEW_EXPIRED = "view_expired", "The view is past its expiry."
-    VIEW_CONSUMED = "view_consumed", "The view was delivered, and its workload acknowledged it or went on to write."
-    VIEW_REPLACED = "view_replaced", "A newer return of the same agent replaced the view."
-    DEPARTED_AGAIN = "departed_again", "The agent departed again after the view was issued."
-    EPOCH_AHEAD = "epoch_ahead", "The view is newer than the store: the store was rolled back."
-    ITEM_NO_LONGER_ELIGIBLE = "item_no_longer_eligible", "An item of the view no longer passes the gates."
-    RETRACTION_CHANGED = (
-        "retraction_changed",
-        "What the view says no longer holds stands again, may not be seen any more, or no longer fits the policy.",
+    VIEW_CONSUMED = (
+        "view_consumed",
+        "The view was delivered, and its workload acknowledged it, went on to write, or departed again.",
     )
-    COVERAGE_LOST = "coverage_lost", "The view no longer covers the obligations, or no longer fits the budgets."
+    VIEW_REPLACED = "view_replaced", "A newer return of the same agent replaced the view."
+    EPOCH_AHEAD = "epoch_ahead", "The view is newer than the store: the store was rolled back."
+    VIEW_OUTDATED = (
+        "view_outdated",
+        "The view is no longer what a return would hand over: an item, a retraction or the coverage changed.",
+    )
 
-    # Private experience.
-    SOURCE_IN_VIEW = "source_in_view", "The item it is bound to is in the view."
-    SOURCE_NOT_IN_VIEW = "source_not_in_view", "The item it is bound to is not in the view."
-    EXPERIENCE_BUDGET = "experience_budget", "Its source is in the view, but the budget for experiences is spent."
-
-    # Records of a memory backend.
-    SOURCES_ADMITTED = "sources_admitted", "Every item it was formed from is in the view.", State.ADMITTED
-    SOURCE_NOT_ADMITTED = (
-        "source_not_admitted",
+    # Private experience, and records of a memory backend.
+    SOURCE_IN_VIEW = "source_in_view", "Every item it was formed from is in the view.", State.ADMITTED
+    SOURCE_NOT_IN_VIEW = (
+        "source_not_in_view",
         "An item it was formed from is not in the view, or no longer passes the gates.",
         State.UNPROVEN,
     )
-    SOURCE_UNKNOWN = "source_unknown", "The items it was formed from are unknown.", State.UNPROVEN
-    RECORD_ALTERED = "record_altered", "Its text is not the one that its sources were bound to.", State.UNPROVEN
-    RECORD_GONE = (
-        "record_gone",
-        "Its store no longer holds it: it was deleted there, merged or expired.",
+
+    RECORD_UNBOUND = (
+        "record_unbound",
+        "The items it was formed from are unknown: it was stored past readmit, altered, or removed from its store.",
         State.UNPROVEN,
     )
-    OTHER_OWNER = "other_owner", "It is in the private bank of another principal.", State.UNAUTHORIZED
 
 
 # When several reasons hold, the item is in the first of their states. Authorization comes first, so that nothing else

@@ -28,7 +28,7 @@ _OPTIONS = {
     "roles": "role",
     "principals": "principal",
     "purposes": "purpose",
-    "tasks": "applies-to",
+    "applies_to": "applies-to",
 }
 
 
@@ -65,21 +65,32 @@ def confirm(item: str, by: str) -> Remedy:
     return _both("confirm", (item,), {"by": by})
 
 
-def overrule(item: str, grant: str, by: str) -> Remedy:
+def overrule(item: str, by: str) -> Remedy:
     """Set a rejection aside for an hour."""
-    one = _both("overrule", (item,), {"grant": grant, "by": by, "reason": BLANK}, "--for 1h")
+    one = _both("overrule", (item,), {"by": by, "reason": BLANK}, "--for 1h")
     return Remedy(f"{one.call.removesuffix(')')}, expires=timedelta(hours=1))", one.command)
 
 
-def govern(policy: Policy, **changes: Any) -> Remedy:
-    """A change of policy. The command line takes a whole policy, so the command repeats what is set already."""
-    said = ", ".join(f"{name}={_value(value)}" for name, value in changes.items())
-    call = f"workspace.as_owner().admin.govern(msgspec.structs.replace(workspace.admin.policy, {said}))"
-    usual = msgspec.to_builtins(Policy())
-    changed = msgspec.to_builtins(msgspec.structs.replace(policy, **changes))
-    set_here = {name: value for name, value in changed.items() if value != usual[name]}
-    whole = json.dumps(set_here, ensure_ascii=False)
+def govern(policy: Policy, **changes: Mapping[str, Any]) -> Remedy:
+    """A change of policy. The command line takes a whole policy, so the command repeats the settings that stay."""
+    said = ", ".join(f"{group}={_settings(settings)}" for group, settings in changes.items())
+    call = f"workspace.as_owner().admin.govern(workspace.admin.policy.changed({said}))"
+    whole = json.dumps(set_apart(policy.changed(**changes)), ensure_ascii=False)
     return Remedy(call, f"echo {shlex.quote(whole)} | readmit admin govern -")
+
+
+def set_apart(policy: Policy) -> dict[str, dict[str, object]]:
+    """The settings of a policy that differ from the defaults, by group, as a policy file has them."""
+    usual, here = msgspec.to_builtins(Policy()), msgspec.to_builtins(policy)
+    differing = (
+        (group, {name: value for name, value in settings.items() if value != usual[group][name]})
+        for group, settings in here.items()
+    )
+    return {group: settings for group, settings in differing if settings}
+
+
+def _settings(settings: Mapping[str, Any]) -> str:
+    return "{" + ", ".join(f"{_quoted(name)}: {_value(value)}" for name, value in settings.items()) + "}"
 
 
 def reassign(who: Identity, role: str, by: str) -> Remedy:
@@ -128,7 +139,7 @@ def _who(who: Identity) -> str:
 
 
 def command(verb: str, given: Sequence[str], options: str = "") -> str:
-    """A command line that can be pasted. Behind ``--``, an id that begins with a dash is no option."""
+    """A command line that can be pasted. After ``--``, an id that begins with a dash is no option."""
     names = " ".join(map(_shell, given))
     words = (options, "--", names) if any(one.startswith("-") for one in given) else (names, options)
     below = ("admin",) if verb in _ADMIN else ()

@@ -1,4 +1,4 @@
-"""What a returning agent held: what of it no longer holds, and what is in doubt."""
+"""Items that a returning agent held and that no longer hold or are in doubt."""
 
 from __future__ import annotations
 

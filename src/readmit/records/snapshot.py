@@ -23,6 +23,7 @@ class Held(msgspec.Struct, frozen=True, gc=False):
     digest: str
     epoch: int
     marks: tuple[Event, ...] = ()
+    salt: bytes = b""
 
 
 class Sighting(msgspec.Struct, frozen=True, gc=False):
@@ -47,7 +48,7 @@ class Sighting(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def text(self) -> str:
-        """What was observed. Decoded on demand: most evidence is only counted, not read."""
+        """The observed text. Decoded on demand: most evidence is only counted, not read."""
         return msgspec.json.decode(self.body, type=Evidence).text
 
 
@@ -62,9 +63,9 @@ class Source(msgspec.Struct, frozen=True, gc=False):
     """The event that the finding is from: the observation, or the first look that found the same."""
     finding: Finding = Finding.UNCHANGED
     now: str = ""
-    """Evidence of what is there now, if it changed."""
+    """Evidence of the present text, if it changed."""
     digest: str = ""
-    """The digest of what is there now, if it changed."""
+    """The digest of the present text, if it changed."""
     why: str = ""
     since: int = 0
     """The epoch of the last look; 0 if there was none."""
@@ -91,14 +92,14 @@ class WorkState(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """``C``, with what is needed to judge it: its evidence and the premises outside it."""
+    """``C``, with its evidence and the premises outside it: the input of every rule."""
 
     identity: Identity
     purpose: str | None
     now: Time
     checkpoint: Checkpoint
     intact: bool
-    """Whether what was visible at departure still matches its checkpoint."""
+    """Whether the items visible at departure still match their checkpoint."""
     state: WorkState
     evidence: Mapping[str, Sighting]
     background: WorkState = WorkState()

@@ -39,7 +39,7 @@ class Answer(StrEnum):
 
 
 class Verdict(Record, kw_only=True, metaclass=Made):
-    """A judgment on one pair for one returning use. It can only take an item out, never put one in."""
+    """A judgment on one pair, for every return. It can only take an item out, never put one in."""
 
     pair: Pair
     answer: Answer
@@ -47,7 +47,6 @@ class Verdict(Record, kw_only=True, metaclass=Made):
     item_quote: Note = ""
     evidence_quote: Note = ""
     premise: Note = ""
-    use: Note = ""
     model: Name = "unspecified"
     prompt: Name = "unspecified"
     stale: Ratio | None = None
@@ -83,12 +82,12 @@ def ruling(verdict: Verdict, policy: Policy, *, grounded: Callable[[], bool]) ->
     needs no quotes: no quote can show that one text does not affect another.
     """
     if verdict.stale is not None:
-        if verdict.stale < policy.suspect_at:
+        if verdict.stale < policy.evidence.suspect_at:
             return Ruling.COMPATIBLE
         if not grounded():
             return Ruling.OPEN
-        return Ruling.INVALID if verdict.stale >= policy.invalid_at else Ruling.DOUBTFUL
-    if verdict.answer is Answer.UNSURE or verdict.confidence < policy.min_confidence:
+        return Ruling.INVALID if verdict.stale >= policy.evidence.invalid_at else Ruling.DOUBTFUL
+    if verdict.answer is Answer.UNSURE or verdict.confidence < policy.paper.min_confidence:
         return Ruling.OPEN
     if verdict.answer is Answer.COMPATIBLE:
         return Ruling.COMPATIBLE
@@ -113,6 +112,8 @@ class Examine(Record, kw_only=True):
     verifier: Name
     until: Count
     """Every observation up to here was examined, against everything that the agent could see at the time."""
+    nothing_stated: Count = 0
+    """Of these, observations that an extractor read whole and found no statement in: no pair was made of them."""
     purpose: Name | None = None
     """The purpose the agent was expected to return for."""
 

@@ -31,7 +31,7 @@ from readmit.state.log_moment import jumped
 from readmit.state.roles import check_purpose
 from readmit.trust.statement import seal_retractions, seal_view
 from readmit.writing.new_event import append_own
-from readmit.writing.spelling import who
+from readmit.writing.nfc_names import who
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,7 +176,7 @@ class Desk:
             return DecidedRequest(request, _decided(request, self._read(departed, request, "", rehearsed=True)))
 
     def look(self, identity: Identity, *, purpose: str | None = None) -> Looked | None:
-        """Look at the due sources behind the return of an agent that is away; none if nothing was written down."""
+        """Look at the due sources of an absent agent's return; none if nothing was written down."""
         self.writer.author.acts_for(identity.principal)
         return look_for(self, departure_of(self.log, identity), identity, purpose=purpose)
 
@@ -185,7 +185,7 @@ class Desk:
     ) -> Snapshot | Outcome:
         """The input of a return, or the outcome of one that has none: a failure is a decision too."""
         if unprepared:
-            return refuse(request, Reason.INFERENCE_FAILED, unprepared)
+            return refuse(request, Reason.INTERNAL_ERROR, unprepared)
         try:
             return requested(self.log, departed, request, rehearsed=rehearsed)
         except Exception as error:  # noqa: BLE001 - whatever failed, the agent gets nothing and the audit gets a row

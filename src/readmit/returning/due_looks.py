@@ -28,7 +28,7 @@ from readmit.rules.cycle import examine, unfit
 from readmit.rules.invalidate.changed_sources import is_due, is_kept, is_stale, needed
 from readmit.rules.invalidate.implicit import critical_dependencies
 from readmit.state.load import snapshot as snapshot_of
-from readmit.writing.new_event import append_own, new_event
+from readmit.writing.new_event import append_drafts, append_own, new_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -97,7 +97,7 @@ class LookBefore(NamedTuple):
 def look_for(
     desk: Desk, departed: Checkpoint, identity: Identity, *, purpose: str | None, again: bool = True
 ) -> Looked | None:
-    """Look at the sources behind a return that is not decided yet. Returns what was written down; none if nothing."""
+    """Look at the sources of an undecided return. Returns the written event; none if nothing was written."""
     log, policy = desk.log, desk.policy
     with log.reading():
         seen = snapshot_of(log, departed, identity, epoch=log.head, purpose=purpose, now=desk.writer.now())
@@ -106,7 +106,7 @@ def look_for(
 
 
 def look_before(desk: Desk, request: Request, snapshot: Snapshot) -> LookBefore:
-    """Look at the sources behind a return that are due."""
+    """Look at the due sources of a return."""
     if not snapshot.sources or unfit(request, snapshot) is not None:
         return LookBefore()
     return _look(desk, snapshot, request.policy, request.moment, again=True)
@@ -154,7 +154,7 @@ def due(wanted: set[str], examined: Examined, policy: Policy) -> list[DueSource]
     closed = {one.item for one in rejected if one.state not in _FIT and not _OPEN.issuperset(one.reasons)}
     resting = wanted.intersection(_evidence(_resting(snapshot, known, closed), known))
     critical = set(_evidence(needed(known, critical_dependencies(snapshot)), known))
-    writers = frozenset(policy.writers)
+    writers = frozenset(policy.evidence.writers)
     found = [
         DueSource(name, snapshot.sources[name], sighting.body)
         for name in resting
@@ -184,7 +184,7 @@ def _evidence(names: Iterable[str], known: Mapping[str, Held]) -> Iterator[str]:
 
 
 def run(desk: Desk, sources: Sequence[DueSource]) -> WrittenLooks | None:
-    """Look at sources and write down what was found, unless it is on record. Beyond the policy's count is unseen."""
+    """Look at sources and write down new findings. Sources beyond the policy's count are unseen."""
     policy = desk.policy
     most = policy.looks.count
     given, beyond = sources[:most], sources[most:]
@@ -214,7 +214,7 @@ def _written(log: Log, looked: Looked, texts: Sequence[Draft], at: datetime) -> 
     with log.atomic():
         before = log.head
         if texts:
-            log.append(texts, now=at)
+            append_drafts(log, texts, now=at)
         for part in _parts(looked.unchanged, looked.found):
             # A look is never an act of its own: each one is new.
             name = digest((log.head, [*part.evidence][:1]))[:32]
@@ -257,7 +257,7 @@ def _unseen(one: DueSource, why: str) -> ProbeResult:
 
 
 def _result(one: DueSource, result: ProbeResult, at: datetime) -> tuple[LookResult | None, Draft | None]:
-    """A result as it is written, none if nothing changed; and what is there now, if it is new, as an observation."""
+    """A result as it is written, none if nothing changed; and the present text, if it is new, as an observation."""
     source, finding = one.source, result.outcome
     if finding is source.finding is Finding.UNCHANGED:
         return None, None

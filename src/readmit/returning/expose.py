@@ -8,8 +8,8 @@ it acknowledges, writes or departs. Each delivery has its own audit row.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import msgspec
 
@@ -58,19 +58,29 @@ class Bundle(msgspec.Struct, frozen=True):
     experiences: tuple[Experience, ...]
     withdrawn: tuple[Item, ...] = ()
     """What the agent held and no longer holds, if the policy hands over the texts of that."""
+    salts: Mapping[str, bytes] = {}
+    """By digest, the bytes that the view's digests cover before the content."""
 
     def __repr__(self) -> str:
         # Without the texts: what is handed over is for the agent, not for a log file.
         held = ", ".join(item.id for item in self.items) or "nothing"
         return f"<Bundle of return {self.view.return_id}: {held}; {len(self.experiences)} experiences>"
 
-    def markdown(self) -> str:
-        """For a prompt."""
-        return render.markdown(self.view, self.items, self.experiences, self.withdrawn)
+    def markdown(self, *, form: render.Form = "full", asked: str = "") -> str:
+        """For a prompt. ``form="brief"`` is for a small model: one line a statement, what is needed first.
+
+        The brief form says at the top what of ``asked``, the message that the agent is to answer, has ended. Without a
+        message it goes by the duties of the view.
+        """
+        if form not in get_args(render.Form):
+            raise RecordError(f"form: {form!r} is unknown; give {' or '.join(get_args(render.Form))}")
+        return render.markdown(
+            self.view, self.items, self.experiences, self.withdrawn, self.salts, form=form, asked=asked
+        )
 
     def json(self) -> str:
         """For a program."""
-        return render.json_bundle(self.view, self.items, self.experiences, self.withdrawn)
+        return render.json_bundle(self.view, self.items, self.experiences, self.withdrawn, self.salts)
 
 
 class Asker(msgspec.Struct, frozen=True):
@@ -194,11 +204,11 @@ def _answer(log: Log, event: Event, asker: Asker, before: Event | None) -> _Answ
     try:
         # The requesting identity is judged, not the one the view was issued to.
         state = current(log, request, moment, identity=asker.identity)
-        failed, items, experiences = _judge(log, event, before, view=view, asker=asker, state=state)
+        failed, items, experiences, salts = _judge(log, event, before, view=view, asker=asker, state=state)
         if failed:
             return _Answer(failed, advice=OLDER) if Reason.EPOCH_AHEAD in failed else _Answer(failed)
-        retracted = withdrawn(view.retractions, items)
-        return _Answer((), Bundle(view, envelope, *contents(view, items, experiences), retracted))
+        retracted = withdrawn(view.retractions, items, salts)
+        return _Answer((), Bundle(view, envelope, *contents(view, items, experiences, salts), retracted, salts))
     except TamperedError as error:
         return _Answer((Reason.LOG_ALTERED,), advice=str(error))
     except Exception:
@@ -220,17 +230,20 @@ def _without_view(event: Event, asker: Asker, decision: Decision) -> _Answer:
 
 def _judge(
     log: Log, event: Event, before: Event | None, *, view: ReturnView, asker: Asker, state: Snapshot
-) -> tuple[tuple[Reason, ...], list[Item], list[Experience]]:
+) -> tuple[tuple[Reason, ...], list[Item], list[Experience], dict[str, bytes]]:
     if not state.intact:
-        return (Reason.CHECKPOINT_ALTERED,), [], []
+        return (Reason.CHECKPOINT_ALTERED,), [], [], {}
     examined = examine(state, asker.policy)
     held = state.state.held
     names = (*(one.id for one in view.items), *(one.id for one in view.retractions.listed))
     items = [held[name].item for name in names if name in held]
     bank = [one.payload for one in state.state.bank if isinstance(one.payload, Experience)]
+    remembered = {one.digest for one in view.experiences}
+    salts = {held[name].digest: held[name].salt for name in names if name in held}
+    salts |= {one.digest: one.salt for one in state.state.bank if one.digest in remembered}
     if role_of(log, state.checkpoint, asker.identity) != asker.identity.role:
         # It was reassigned since.
-        return (Reason.BINDING_MISMATCH,), [], []
+        return (Reason.BINDING_MISMATCH,), [], [], {}
     latest = log.latest(EventKind.RETURN, view.identity.agent)
     departure = log.latest(EventKind.DEPART, view.identity.agent)
     failed = recheck(
@@ -248,16 +261,17 @@ def _judge(
         duties=examined.duties,
         items=items,
         experiences=bank,
+        salts=salts,
         out=out(state, examined.gated),
         policy=asker.policy,
         newest=newest_supporters(examined.snapshot, examined.gated, examined.duties.obligations, asker.policy),
         examination=_examined(log, state, asker.policy),
     )
-    return failed, items, bank
+    return failed, items, bank, salts
 
 
 def _examined(log: Log, state: Snapshot, policy: Policy) -> Examination | None:
     """The current examination for implicit changes. Read only if it matters."""
-    if policy.examination == "optional":
+    if policy.returns.examination == "optional":
         return None
     return examination(log, state.checkpoint, state.identity, purpose=state.purpose, epoch=log.head, policy=policy)

@@ -7,6 +7,7 @@ audit row, committed before anything is handed over.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -49,6 +50,8 @@ class RetractionBundle(msgspec.Struct, frozen=True):
     envelope: Envelope
     withdrawn: tuple[Item, ...] = ()
     """The items that the agent held, if the policy hands over their texts."""
+    salts: Mapping[str, bytes] = {}
+    """By digest, the bytes that the digests cover before the items."""
 
     def __repr__(self) -> str:
         named = ", ".join(one.id for one in self.retractions.listed) or "nothing"
@@ -60,11 +63,11 @@ class RetractionBundle(msgspec.Struct, frozen=True):
 
     def markdown(self) -> str:
         """For a prompt."""
-        return render_retractions.retractions_markdown(self.notice, self.withdrawn)
+        return render_retractions.retractions_markdown(self.notice, self.withdrawn, self.salts)
 
     def json(self) -> str:
         """For a program."""
-        return render_retractions.retractions_json(self.notice, self.withdrawn)
+        return render_retractions.retractions_json(self.notice, self.withdrawn, self.salts)
 
 
 class _Answer(NamedTuple):
@@ -108,14 +111,12 @@ def _answer(log: Log, event: Event, asker: Asker) -> _Answer:
 
 
 def _without(decision: Decision) -> _Answer:
-    """Nothing was issued: the return was admitted, reset, or blocked by a fault, or the policy retracts nothing."""
+    """Nothing was issued: the return was admitted, reset, or blocked by a fault."""
     if decision.admitted:
         return _Answer((Reason.VIEW_REPLACED,), advice="The return was admitted: expose its view, which holds them")
     if decision.kind == "reset":
         return _Answer(decision.reasons, advice="The return was reset: nothing that the agent held counts any more")
-    if decision.faults:
-        return _Answer(decision.reasons, advice="A fault blocked the return: nothing is handed over. Return again")
-    return _Answer(decision.reasons, advice="The policy's `retractions` is `none`")
+    return _Answer(decision.reasons, advice="A fault blocked the return: nothing is handed over. Return again")
 
 
 def _checked(log: Log, event: Event, asker: Asker, stored: StoredDecision) -> _Answer:
@@ -148,4 +149,5 @@ def _checked(log: Log, event: Event, asker: Asker, stored: StoredDecision) -> _A
     )
     if failed:
         return _Answer(failed, advice=OLDER) if Reason.EPOCH_AHEAD in failed else _Answer(failed)
-    return _Answer((), RetractionBundle(view, envelope, withdrawn(view.retractions, items)))
+    salts = {held[one.id].digest: held[one.id].salt for one in view.retractions.listed if one.id in held}
+    return _Answer((), RetractionBundle(view, envelope, withdrawn(view.retractions, items, salts), salts))

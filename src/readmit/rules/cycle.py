@@ -31,14 +31,16 @@ from readmit.rules.invalidate.resolve import Findings, resolve
 from readmit.rules.readmission.known_before import KnownBefore
 from readmit.rules.readmission.match import match
 from readmit.rules.readmission.news import news
-from readmit.rules.readmission.retract import retract
+from readmit.rules.readmission.retract import begins, retract
 from readmit.rules.readmission.view import issue, issue_retractions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from readmit.records.decisions import Request, Selection
+    from readmit.records.decisions import Request, ReturnView, Selection
     from readmit.records.policy import Policy
+    from readmit.records.retractions import RetractionView
+    from readmit.rules.readmission.match import Banked
 
 RULES = 1
 """The version of the rules in this module. A request names the version that decides it."""
@@ -72,30 +74,8 @@ def decide(
     selection = select(request, snapshot, examined.gated, examined.duties, deadline)
     bank = [(event.payload, event.digest) for event in snapshot.state.bank if isinstance(event.payload, Experience)]
     notes, readmitted = match(bank, frozenset(selection.items), request.policy)
-    loose = unheeded(snapshot, request.examination)
     kind = _kind(selection, request.policy)
-    view = retracting = None
-    before = KnownBefore(snapshot, examined.findings, examined.flaws, request.policy)
-    shown = selection.items if kind == "admitted" else ()
-    retracted = retract(snapshot, examined.findings, examined.gated, before, shown=shown, policy=request.policy)
-    bound = {"checkpoint": snapshot.checkpoint.digest, "policy": digest(request.policy)}
-    if kind == "blocked" and request.policy.retractions != "none":
-        retracting = issue_retractions(request, retracted, **bound)
-    if kind == "admitted":
-        view = issue(
-            request,
-            selection,
-            examined.gated.eligible,
-            readmitted,
-            **bound,
-            retractions=retracted,
-            news=news(shown, examined.gated.eligible, snapshot, before),
-            open_pairs=examined.findings.open_pairs,
-            overdue=(duty.obligation.id for duty in examined.duties.owed if duty.state is DutyState.OVERDUE),
-            questions=_questions(examined.duties, selection),
-            sources=freshness(selection.items, snapshot),
-            unheeded=loose,
-        )
+    view, retracting = _handed(request, examined, selection, readmitted, kind)
     left_out = leaving_out(examined.duties, selection, request.policy)
     judged = tuple(dispositions(snapshot, examined.findings, examined.gated, left_out, selection))
     rows = _rows(judged)
@@ -117,9 +97,41 @@ def decide(
         absent=selection.absent,
         examination=request.examination,
         open_pairs=examined.findings.open_pairs,
-        unheeded=loose,
+        unheeded=unheeded(snapshot, request.examination),
     )
     return Outcome(decision, judged, rows)
+
+
+def _handed(
+    request: Request, examined: Examined, selection: Selection, readmitted: Sequence[Banked], kind: str
+) -> tuple[ReturnView | None, RetractionView | None]:
+    """What the agent receives: a view, or the retractions alone of a return that is blocked for what it lacks."""
+    snapshot = examined.snapshot
+    before = KnownBefore(snapshot, examined.findings, examined.flaws, request.policy)
+    shown = selection.items if kind == "admitted" else ()
+    retracted = retract(snapshot, examined.findings, examined.gated, before, shown=shown, policy=request.policy)
+    bound = {"checkpoint": snapshot.checkpoint.digest, "policy": digest(request.policy)}
+    if kind == "blocked":
+        return None, issue_retractions(request, retracted, **bound)
+    if kind != "admitted":
+        return None, None
+    view = issue(
+        request,
+        selection,
+        examined.gated.eligible,
+        readmitted,
+        **bound,
+        retractions=retracted,
+        news=news(shown, examined.gated.eligible, snapshot, before),
+        since={name: begins(snapshot.state.held[name].item, snapshot) for name in shown},
+        open_pairs=examined.findings.open_pairs,
+        doubted=examined.gated.doubted,
+        overdue=(duty.obligation.id for duty in examined.duties.owed if duty.state is DutyState.OVERDUE),
+        questions=_questions(examined.duties, selection),
+        sources=freshness(selection.items, snapshot),
+        unheeded=unheeded(snapshot, request.examination),
+    )
+    return view, None
 
 
 def unfit(request: Request, snapshot: Snapshot) -> Outcome | None:
@@ -163,7 +175,7 @@ def refuse(request: Request, reason: Reason, note: str = "") -> Outcome:
 
 
 def withhold(request: Request, outcome: Outcome, reason: Reason) -> Outcome:
-    """The decision if what was decided cannot be handed over. Rejected items keep their reasons."""
+    """The decision if the view cannot be handed over. Rejected items keep their reasons."""
     if outcome.decision.view is None:
         reasons = (*outcome.decision.reasons, reason)
         decision = msgspec.structs.replace(outcome.decision, reasons=reasons, retracting=None)
@@ -191,7 +203,7 @@ def _rows(judged: tuple[Disposition, ...]) -> tuple[bytes, ...]:
 
 
 def _withheld(one: Disposition) -> Disposition:
-    return msgspec.structs.replace(one, state=State.WITHHELD, reasons=(Reason.VIEW_WITHHELD,))
+    return msgspec.structs.replace(one, state=State.WITHHELD, reasons=(Reason.WITHHELD,))
 
 
 def _kind(selection: Selection, policy: Policy) -> Literal["admitted", "blocked", "reset"]:
@@ -199,4 +211,4 @@ def _kind(selection: Selection, policy: Policy) -> Literal["admitted", "blocked"
         return "admitted"
     # A reset replaces an incomplete admission, not one that was never due or not examined.
     incomplete = not {Reason.NOTHING_OWED, Reason.NOT_EXAMINED}.intersection(selection.reasons)
-    return "reset" if incomplete and policy.on_incomplete == "reset" else "blocked"
+    return "reset" if incomplete and policy.returns.on_incomplete == "reset" else "blocked"

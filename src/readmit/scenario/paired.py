@@ -147,7 +147,7 @@ class _Comparison:
         ground = Ground(
             admitted=frozenset(item.id for item in returned.bundle.items) if returned.bundle else frozenset(),
             reader=reader,
-            writers=frozenset(request.policy.writers),
+            writers=frozenset(request.policy.evidence.writers),
             reasons={one.item: one.reasons for one in returned.dispositions},
         )
         standings = {one.record: one for one in memory.standings(ground)}

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class PlayClock:
-    """The scenario's clock: fixed once a moment was given, else the machine's, plus what was advanced."""
+    """The scenario's clock: fixed once a moment was given, else the machine's, plus the advanced time."""
 
     def __init__(self, start: datetime | None = None) -> None:
         self._moment = start
@@ -64,6 +64,8 @@ class PlayedReturn:
         self.outcome = outcome
         self.dispositions = dispositions
         """For every item in the workspace, including those the agent could not see."""
+        self.why = outcome.why() if outcome.falls_short else None
+        """Why it fell short, as of then."""
         self.bundle: Bundle | None = None
         self.refused: tuple[Reason, ...] = ()
 
@@ -208,7 +210,7 @@ class Player:
         items = [
             event.payload for event in desk_of(self._workspace).log.tail(until=epoch) if isinstance(event.payload, Item)
         ]
-        fates = (found.get(item.id) or out_of_sight(item, who) for item in items)
+        fates = (found.get(item.id) or out_of_sight(desk_of(self._workspace).log, item, who) for item in items)
         return tuple(one for one in fates if one is not None)
 
     def _write(self, step: steps.Step, path: str) -> str:

@@ -67,7 +67,7 @@ class ItemStep(TeamStep, kw_only=True):
     slot: Id | None = None
     depends_on: tuple[ItemId, ...] = ()
     purposes: tuple[Name, ...] = ()
-    tasks: tuple[Name, ...] = ()
+    applies_to: tuple[Name, ...] = ()
     valid_from: Time | None = None
     valid_until: Time | None = None
     task: Name | None = None
@@ -95,6 +95,7 @@ class ObligeStep(ItemStep, kw_only=True, tag="oblige"):
 
     required: tuple[Id, ...]
     critical: tuple[Id, ...] = ()
+    lists: tuple[Id, ...] = ()
 
 
 class ProgressStep(ItemStep, kw_only=True, tag="progress"):
@@ -129,7 +130,6 @@ class JudgeStep(EventStep, kw_only=True, tag="judge"):
     item_quote: Note = ""
     evidence_quote: Note = ""
     premise: Note = ""
-    use: Note = ""
     model: Name = "unspecified"
     prompt: Name = "unspecified"
 
@@ -138,7 +138,6 @@ class OverruleStep(EventStep, kw_only=True, tag="overrule"):
     """An overseer sets automated rejections aside, until ``expires`` or for a duration ``lasting``."""
 
     target: ItemId
-    grant: Literal["restore", "rejustify", "settle"]
     by: Name
     reason: Text
     expires: Time | None = None
@@ -229,22 +228,6 @@ def writing_steps() -> tuple[type[Step], ...]:
     """Every step that writes to a workspace without deciding anything."""
     load_declared_elsewhere()
     return (*_WRITING, *(declared_step(kind) for kind in KINDS.values() if kind.wording is not None))
-
-
-def step_that_does(name: str) -> type[Step] | None:
-    """The step with this ``do``. Other packages are searched only if it is none of ours."""
-    for step in (*_WRITING, *_DECIDING):
-        if step.__struct_config__.tag == name:
-            return step
-    kind = _written_by(name)
-    if kind is None:
-        load_declared_elsewhere()
-        kind = _written_by(name)
-    return None if kind is None else declared_step(kind)
-
-
-def _written_by(verb: str) -> DeclaredKind | None:
-    return next((kind for kind in KINDS.values() if kind.verb == verb and kind.wording is not None), None)
 
 
 def every_step() -> tuple[type[Step], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from readmit.records.probes import Finding
 from readmit.sources.looker import Looker
 from readmit.sources.places import Call, Command, File, Git, Http, Mcp, Sql
 from readmit.sources.prober import Captured, Prober, ProbeResult
@@ -11,6 +12,7 @@ __all__ = [
     "Captured",
     "Command",
     "File",
+    "Finding",
     "Git",
     "Http",
     "Looker",

@@ -17,34 +17,25 @@ from readmit.records.base import shown
 from readmit.records.error_types import ProbeError
 from readmit.records.probes import CommandProbe
 from readmit.sources import sandbox
-from readmit.sources.look import capture, compared
+from readmit.sources.whole_source import WholeSource
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
-    from readmit.sources.prober import Captured, ProbeResult
 
 ANY = "*"
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 _ENVIRONMENT = {"PATH": _PATH, "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"}
 
 
-class Commands:
+class Commands(WholeSource[CommandProbe]):
     """The commands that the limits allow. They run in the first root, or in / if there is none."""
 
-    def __init__(self, limits: LookRules) -> None:
-        self._limits = limits
+    probe = CommandProbe
 
-    def look(self, probe: CommandProbe, deadline: LookDeadline) -> ProbeResult:
-        return compared(probe, self._output(probe.argv, deadline))
-
-    def capture(self, argv: Sequence[str], deadline: LookDeadline, *, lifetime: int) -> Captured:
-        words = tuple(argv)
-        return capture(CommandProbe, {"argv": words, "lifetime": lifetime}, lambda: self._output(words, deadline))
-
-    def _output(self, argv: tuple[str, ...], deadline: LookDeadline) -> bytes:
+    def read(self, probe: CommandProbe, deadline: LookDeadline) -> bytes:
+        argv = probe.argv
         if not any(_allows(entry, argv) for entry in self._limits.commands):
             raise ProbeError(
                 f"commands: {shown(' '.join(argv))} is not allowed; add it to looks.commands of the policy"

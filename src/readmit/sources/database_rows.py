@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.records.base import shown
-from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError
-from readmit.records.probes import SqlProbe
-from readmit.sources.look import capture, compared, within
+from readmit.records.probes import Finding, SqlProbe
+from readmit.sources.look import within
+from readmit.sources.whole_source import WholeSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
-    from readmit.sources.prober import Captured, ProbeResult
+    from readmit.sources.prober import ProbeResult
 
-NO_ROWS = b"[]"
+NO_ROWS = "[]"
 _STEPS = 1_000
 """SQLite's virtual machine instructions between two looks at the clock."""
 _ROOM = 1_000_000
@@ -42,35 +42,31 @@ _READING = {
 _FORBIDDEN = {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer"}
 
 
-class Databases:
+class Databases(WholeSource[SqlProbe]):
     """The databases that probes name: a SQLite file, or a PostgreSQL URL, by name."""
 
+    probe = SqlProbe
+
     def __init__(self, limits: LookRules, places: Mapping[str, str]) -> None:
-        self._limits = limits
+        super().__init__(limits)
         self._places = places
 
     def look(self, probe: SqlProbe, deadline: LookDeadline) -> ProbeResult:
-        data = self._rows(probe.database, probe.query, probe.parameters, deadline)
-        if data == NO_ROWS and digest_of(data) != probe.digest:
+        found = super().look(probe, deadline)
+        if found.outcome is Finding.CHANGED and found.text == NO_ROWS:
             raise GoneError("the query finds no row")
-        return compared(probe, data)
+        return found
 
-    def capture(
-        self, database: str, query: str, parameters: Sequence[Any], deadline: LookDeadline, *, lifetime: int
-    ) -> Captured:
-        fields = {"database": database, "query": query, "parameters": tuple(parameters), "lifetime": lifetime}
-        return capture(SqlProbe, fields, lambda: self._rows(database, query, parameters, deadline))
-
-    def _rows(self, database: str, query: str, parameters: Sequence[Any], deadline: LookDeadline) -> bytes:
-        place = self._places.get(database)
+    def read(self, probe: SqlProbe, deadline: LookDeadline) -> bytes:
+        place = self._places.get(probe.database)
         if place is None:
-            raise ProbeError(f"database: the prober knows no {shown(database)}; add it to databases")
+            raise ProbeError(f"database: the prober knows no {shown(probe.database)}; add it to databases")
         read = _postgres if place.startswith(("postgres://", "postgresql://")) else _sqlite
         # In a thread, because a single call of a function of the database can take longer than the look may.
-        return within(deadline, lambda: read(place, query, parameters, self._limits.bytes, deadline), name="sql")
+        return within(deadline, lambda: read(place, probe, self._limits.bytes, deadline), name="sql")
 
 
-def _sqlite(place: str, query: str, parameters: Sequence[Any], limit: int, deadline: LookDeadline) -> bytes:
+def _sqlite(place: str, probe: SqlProbe, limit: int, deadline: LookDeadline) -> bytes:
     if not Path(place).is_file():
         raise ProbeError("the file of the database is not there")
     address = f"{Path(place).absolute().as_uri()}?mode=ro"
@@ -83,7 +79,7 @@ def _sqlite(place: str, query: str, parameters: Sequence[Any], limit: int, deadl
             opened.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
             opened.set_authorizer(_only_reading)
             opened.set_progress_handler(lambda: deadline.passed, _STEPS)
-            return _encoded(opened.execute(query, tuple(parameters)), limit, deadline)
+            return _encoded(opened.execute(probe.query, probe.parameters), limit, deadline)
     except sqlite3.Error as error:
         # The progress handler ends a late query with an error that says only "interrupted".
         deadline.left()
@@ -95,7 +91,7 @@ def _only_reading(action: int, _first: str | None, second: str | None, _base: st
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
-def _postgres(place: str, query: str, parameters: Sequence[Any], limit: int, deadline: LookDeadline) -> bytes:
+def _postgres(place: str, probe: SqlProbe, limit: int, deadline: LookDeadline) -> bytes:
     try:
         import psycopg
     except ImportError:
@@ -106,9 +102,8 @@ def _postgres(place: str, query: str, parameters: Sequence[Any], limit: int, dea
             with opened.cursor() as cursor:
                 cursor.execute(f"SET LOCAL statement_timeout = {max(1, int(deadline.left() * 1_000))}".encode())
                 # DECLARE takes nothing but a query that writes nothing; a prepared statement is a single one.
-                cursor.execute(
-                    f"DECLARE looked NO SCROLL CURSOR FOR {query}".encode(), list(parameters) or None, prepare=True
-                )
+                declared = f"DECLARE looked NO SCROLL CURSOR FOR {probe.query}".encode()
+                cursor.execute(declared, probe.parameters or None, prepare=True)
                 rows = _fetched(cursor, deadline)
                 data = _encoded(rows, limit, deadline)
             opened.rollback()

@@ -8,15 +8,12 @@ import stat
 import time
 from contextlib import contextmanager
 from pathlib import PurePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
-import msgspec
-
-from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import FileProbe, Finding
-from readmit.sources.look import evidence_text
-from readmit.sources.prober import Captured, ProbeResult
+from readmit.sources.look import check_size, quoted_at, unread
+from readmit.sources.prober import ProbeResult
 from readmit.sources.quote_finder import found_again, quoted_part
 
 if TYPE_CHECKING:
@@ -24,6 +21,8 @@ if TYPE_CHECKING:
 
     from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
+    from readmit.sources.places import File
+    from readmit.sources.prober import Captured
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # Nonblocking, because a FIFO may have taken the place of a file since it was examined.
@@ -42,19 +41,13 @@ _TICK = 2_000_000_000
 _MOST_REMEMBERED = 100_000
 
 
-class FileVersion(NamedTuple):
-    """The metadata that tells two versions of a file apart. A program can set ``changed``, but not ``touched``."""
-
-    device: int
-    inode: int
-    size: int
-    changed: int
-    touched: int
+FileVersion: TypeAlias = tuple[int, int, int, int, int]
+"""The metadata that tells two versions of a file apart. A program can set the last but one, not the last."""
 
 
 def version(status: os.stat_result) -> FileVersion:
     """The version of a file that has this status."""
-    return FileVersion(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 class Unchanged:
@@ -71,7 +64,8 @@ class Unchanged:
         return self._versions.get(probe)
 
     def put(self, probe: FileProbe, seen: FileVersion, read_at: int) -> None:
-        if max(seen.changed, seen.touched) < read_at - _TICK:
+        *_, changed, touched = seen
+        if max(changed, touched) < read_at - _TICK:
             if len(self._versions) >= _MOST_REMEMBERED:
                 self._versions.clear()
             self._versions[probe] = seen
@@ -97,14 +91,11 @@ class Files:
             self._unchanged.put(probe, seen, read_at)
         return result
 
-    def capture(self, path: str, *, lines: str, symbol: str, lifetime: int) -> Captured:
-        data = self.read(path)
-        quote = quoted_part(path, data, lines=lines, symbol=symbol)
-        probe = msgspec.convert(
-            {"digest": digest_of(quote.data), "path": self._stored(path), "lifetime": lifetime, **quote.place},
-            FileProbe,
-        )
-        return Captured(evidence_text(quote.data), probe)
+    def capture(self, place: File, deadline: LookDeadline) -> Captured:  # noqa: ARG002 - reading a file is bounded
+        path = str(place.path)
+        probe = unread(FileProbe, place, path=path)
+        quote = quoted_part(path, self.read(path), lines=place.lines, symbol=place.symbol)
+        return quoted_at(probe, quote, path=self._stored(path))
 
     def read(self, path: str) -> bytes:
         """The whole of a file."""
@@ -142,8 +133,7 @@ class Files:
         # Examined before it is opened: opening a device can have effects.
         seen = _status(directory, name)
         for _ in range(_READS):
-            if seen.st_size > self._limits.bytes:
-                raise ProbeError(f"it has {seen.st_size} bytes; the limit is {self._limits.bytes}")
+            check_size(seen.st_size, self._limits.bytes)
             try:
                 file = os.open(name, _FILE, dir_fd=directory)
             except OSError as error:

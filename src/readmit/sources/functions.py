@@ -10,33 +10,29 @@ import msgspec
 from readmit.records.base import shown
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import CallableProbe
-from readmit.sources.look import capture, compared, within
+from readmit.sources.look import check_size, within
+from readmit.sources.whole_source import WholeSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
-    from readmit.sources.prober import Captured, ProbeResult
 
 
-class Calls:
+class Calls(WholeSource[CallableProbe]):
     """The registered functions. They return a text, a value that JSON can hold, or None for an absent source."""
 
+    probe = CallableProbe
+
     def __init__(self, limits: LookRules, known: Mapping[str, Callable[..., Any]]) -> None:
-        self._limits = limits
+        super().__init__(limits)
         self._known = known
         self._running: set[str] = set()
         self._lock = threading.Lock()
 
-    def look(self, probe: CallableProbe, deadline: LookDeadline) -> ProbeResult:
-        return compared(probe, self._answer(probe.name, probe.arguments, deadline))
-
-    def capture(self, name: str, arguments: Sequence[Any], deadline: LookDeadline, *, lifetime: int) -> Captured:
-        fields = {"name": name, "arguments": tuple(arguments), "lifetime": lifetime}
-        return capture(CallableProbe, fields, lambda: self._answer(name, arguments, deadline))
-
-    def _answer(self, name: str, arguments: Sequence[Any], deadline: LookDeadline) -> bytes:
+    def read(self, probe: CallableProbe, deadline: LookDeadline) -> bytes:
+        name = probe.name
         call = self._known.get(name)
         if call is None:
             raise ProbeError(f"name: the prober knows no function {shown(name)}; add it to callables")
@@ -48,7 +44,7 @@ class Calls:
 
         def answer() -> Any:
             try:
-                return call(*arguments)
+                return call(*probe.arguments)
             finally:
                 self._running.discard(name)
 
@@ -59,6 +55,5 @@ class Calls:
             data = value.encode() if isinstance(value, str) else msgspec.json.encode(value, order="sorted")
         except (TypeError, ValueError):
             raise ProbeError(f"{name} answers a {type(value).__name__}; answer a text") from None
-        if len(data) > self._limits.bytes:
-            raise ProbeError(f"it has {len(data)} bytes; the limit is {self._limits.bytes}")
+        check_size(len(data), self._limits.bytes)
         return data

@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import Finding, GitProbe
 from readmit.sources.files import below, opened_below, read_below
-from readmit.sources.look import evidence_text
+from readmit.sources.look import quoted_at, unread
 from readmit.sources.objects import MissingError, ObjectStore
-from readmit.sources.prober import Captured, ProbeResult
 from readmit.sources.quote_finder import found_again, quoted_part
 
 if TYPE_CHECKING:
@@ -30,6 +28,8 @@ if TYPE_CHECKING:
 
     from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
+    from readmit.sources.places import Git
+    from readmit.sources.prober import Captured, ProbeResult
 
 # Where git looks for a short name, in this order.
 _RULES = ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")
@@ -286,17 +286,12 @@ class Repositories:
     def look(self, probe: GitProbe, deadline: LookDeadline) -> ProbeResult:
         return _looked(self._opened(probe.repository), probe, deadline)
 
-    def capture(
-        self, path: str, deadline: LookDeadline, *, repository: str, ref: str, lines: str, symbol: str, lifetime: int
-    ) -> Captured:
-        stored = {"repository": repository, "ref": ref, "path": path, "lifetime": lifetime}
-        # Checked before any of it is used.
-        msgspec.convert({**stored, "digest": "0" * 64, "commit": "0" * 40}, GitProbe)
-        git = self._opened(repository)
-        commit = git.commit(ref, deadline)
-        quote = quoted_part(path, git.file(commit, path, deadline), lines=lines, symbol=symbol)
-        probe = msgspec.convert({**stored, "digest": digest_of(quote.data), "commit": commit, **quote.place}, GitProbe)
-        return Captured(evidence_text(quote.data), probe)
+    def capture(self, place: Git, deadline: LookDeadline) -> Captured:
+        probe = unread(GitProbe, place, repository=str(place.repository), commit="0" * 40)
+        git = self._opened(probe.repository)
+        commit = git.commit(probe.ref, deadline)
+        quote = quoted_part(probe.path, git.file(commit, probe.path, deadline), lines=place.lines, symbol=place.symbol)
+        return quoted_at(probe, quote, commit=commit)
 
     def _opened(self, path: str) -> Repository:
         if path not in self._open:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class LazyProber:
     """The prober of a workspace: made when it is first needed, and again when the policy's limits change."""
 
-    def __init__(self, make: Callable[[LookRules], Looker] | None, root: Path) -> None:
+    def __init__(self, make: Callable[[LookRules], Looker], root: Path) -> None:
         self._make = make
         self._root = root
         self._made: tuple[LookRules, Looker] | None = None
@@ -26,11 +26,5 @@ class LazyProber:
         """The prober under a policy's limits."""
         if self._made is None or self._made[0] != rules:
             limits = msgspec.structs.replace(rules, roots=rules.roots or (str(self._root),))
-            self._made = rules, (self._make or _looker)(limits)
+            self._made = rules, self._make(limits)
         return self._made[1]
-
-
-def _looker(limits: LookRules) -> Looker:
-    from readmit.sources.looker import Looker
-
-    return Looker(limits)

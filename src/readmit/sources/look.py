@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from readmit.records.base import LONGEST_TEXT
+from readmit.records.base import LONGEST_TEXT, listed
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError
-from readmit.records.probes import Finding
+from readmit.records.probes import Finding, Probe
 from readmit.sources.prober import Captured, ProbeResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from readmit.records.probes import Probe
+    from readmit.sources.places import Place
+    from readmit.sources.quote_finder import FoundQuote
 
+P = TypeVar("P", bound=Probe)
 T = TypeVar("T")
 
 LONGEST_WHY = 200
+_LISTS = frozenset({"argv", "arguments", "parameters"})
 
 
 class LookDeadline:
@@ -67,11 +70,23 @@ def compared(probe: Probe, data: bytes) -> ProbeResult:
     return ProbeResult(Finding.CHANGED, msgspec.structs.replace(probe, digest=found), evidence_text(data))
 
 
-def capture(kind: type[Probe], fields: Mapping[str, Any], read: Callable[[], bytes]) -> Captured:
-    """Read a source, and make its probe. Fields that no probe can hold are refused before anything is read."""
-    msgspec.convert({**fields, "digest": "0" * 64}, kind)
-    data = read()
-    return Captured(evidence_text(data), msgspec.convert({**fields, "digest": digest_of(data)}, kind))
+def unread(kind: type[P], place: Place, **more: str) -> P:
+    """The probe of a place without its digest. Fields that no probe can hold are refused before anything is read."""
+    given = {name: one for name, one in vars(place).items() if name in kind.__struct_fields__}
+    fields = {name: listed(name, one) if name in _LISTS else one for name, one in given.items()}
+    return msgspec.convert({**fields, "digest": "0" * 64, **more}, kind)
+
+
+def quoted_at(probe: P, quote: FoundQuote, **more: str) -> Captured:
+    """A part of a file, and its probe."""
+    found = {**quote.place, **more, "digest": digest_of(quote.data)}
+    return Captured(evidence_text(quote.data), msgspec.structs.replace(probe, **found))
+
+
+def check_size(size: int, limit: int) -> None:
+    """Refuse a source that is larger than the limit."""
+    if size > limit:
+        raise ProbeError(f"it has {size} bytes; the limit is {limit}")
 
 
 def reason(error: Exception) -> str:

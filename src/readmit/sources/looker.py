@@ -6,41 +6,24 @@ import os
 import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlsplit
 
 import msgspec
 
-from readmit.records.base import listed
 from readmit.records.canonical import located
 from readmit.records.error_types import GoneError, ProbeError, ReadmitError, RecordError
 from readmit.records.policy import LookRules
-from readmit.records.probes import (
-    CallableProbe,
-    CommandProbe,
-    FileProbe,
-    Finding,
-    GitProbe,
-    HttpProbe,
-    McpProbe,
-    SqlProbe,
-)
+from readmit.records.probes import Finding, GitProbe, HttpProbe, McpProbe, Probe, SqlProbe
 from readmit.sources.files import Files, Unchanged
 from readmit.sources.functions import Calls
 from readmit.sources.look import LookDeadline, reason
+from readmit.sources.places import Place
 from readmit.sources.prober import Captured, ProbeResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from readmit.records.probes import Probe
-    from readmit.sources.command_output import Commands
-    from readmit.sources.database_rows import Databases
-    from readmit.sources.git_files import Repositories
-    from readmit.sources.resources import Resources
-    from readmit.sources.web import Web
+    from collections.abc import Callable, Mapping, Sequence
 
 _AT_ONCE = 8
 """Most servers contacted at the same time."""
@@ -79,8 +62,8 @@ class Looker:
         near = [number for number, probe in enumerate(probes[:most]) if type(probe) is not HttpProbe]
         far = [number for number, probe in enumerate(probes[:most]) if type(probe) is HttpProbe]
         # What is near comes first: servers that do not answer must not use up its time.
-        near.sort(key=lambda number: _PATIENCE[type(probes[number])])
-        with self._opened() as sources:
+        near.sort(key=lambda number: _NAMES.index(_KINDS[type(probes[number])]))
+        with _Sources(self) as sources:
             for number in near:
                 results[number] = self._one(sources, probes[number], everything)
             if far:
@@ -106,141 +89,73 @@ class Looker:
             return ProbeResult(Finding.UNSEEN, probe, why=reason(error))
         return result
 
-    def capture_file(self, path: str, *, lines: str = "", symbol: str = "", lifetime: int = 0) -> Captured:
-        """A file below a root, some lines of it (``10-20``), or the definition of a Python symbol."""
-        with self._opened() as sources:
-            return _captured(lambda: sources.files.capture(path, lines=lines, symbol=symbol, lifetime=lifetime))
-
-    def capture_git(
-        self,
-        path: str,
-        *,
-        repository: str = ".",
-        ref: str = "HEAD",
-        lines: str = "",
-        symbol: str = "",
-        lifetime: int = 0,
-    ) -> Captured:
-        """A file of a repository, as the commit that ``ref`` names holds it."""
-        with self._opened() as sources:
-            return _captured(
-                lambda: sources.git.capture(
-                    path, self._time(), repository=repository, ref=ref, lines=lines, symbol=symbol, lifetime=lifetime
+    def capture(self, place: Place) -> Captured:
+        """The text at a place now, and the probe that leads back to it."""
+        try:
+            with _Sources(self) as sources:
+                found: Captured = sources.of(place).capture(
+                    place, LookDeadline(min(self.limits.seconds, self.limits.total_seconds))
                 )
-            )
+        except ReadmitError:
+            raise
+        except msgspec.ValidationError as error:
+            # The caller gave a place; it knows no probe yet.
+            raise RecordError(re.sub(r"^probe(?:\.|: )", "", located(str(error), "probe"))) from None
+        except Exception as error:
+            raise ProbeError(f"the source cannot be captured: {reason(error)}") from error
+        return found
 
-    def capture_http(self, url: str, *, quote: str = "", pointer: str = "", lifetime: int = 0) -> Captured:
-        """A page, words of it, or the value that a JSON pointer names."""
-        with self._opened() as sources:
-            return _captured(
-                lambda: sources.web.capture(url, self._time(), quote=quote, pointer=pointer, lifetime=lifetime)
-            )
+    def _opened(self, kind: str, stack: ExitStack) -> Any:
+        """The sources of a kind, closed with the stack."""
+        match kind:
+            case "file":
+                return stack.enter_context(closing(Files(self.limits, self._unchanged)))
+            case "git":
+                from readmit.sources.git_files import Repositories
 
-    def capture_sql(self, database: str, query: str, parameters: Iterable[Any] = (), *, lifetime: int = 0) -> Captured:
-        """The rows of a query, as JSON."""
-        given = listed("parameters", parameters)
-        with self._opened() as sources:
-            return _captured(lambda: sources.databases.capture(database, query, given, self._time(), lifetime=lifetime))
+                return stack.enter_context(closing(Repositories(self.limits)))
+            case "http":
+                from readmit.sources.web import Web
 
-    def capture_command(self, argv: Iterable[str], *, lifetime: int = 0) -> Captured:
-        """The standard output of an allowed command."""
-        words = listed("argv", argv)
-        with self._opened() as sources:
-            return _captured(lambda: sources.commands.capture(words, self._time(), lifetime=lifetime))
+                return Web(self.limits)
+            case "sql":
+                from readmit.sources.database_rows import Databases
 
-    def capture_call(self, name: str, arguments: Iterable[Any] = (), *, lifetime: int = 0) -> Captured:
-        """The answer of a registered function."""
-        given = listed("arguments", arguments)
-        return _captured(lambda: self._calls.capture(name, given, self._time(), lifetime=lifetime))
+                return Databases(self.limits, self._databases)
+            case "command":
+                from readmit.sources.command_output import Commands
 
-    def capture_mcp(self, server: str, uri: str, *, lifetime: int = 0) -> Captured:
-        """A resource of an MCP server."""
-        with self._opened() as sources:
-            return _captured(lambda: sources.resources.capture(server, uri, self._time(), lifetime=lifetime))
+                return Commands(self.limits)
+            case "mcp":
+                from readmit.sources.resources import Resources
 
-    def _time(self) -> LookDeadline:
-        return LookDeadline(min(self.limits.seconds, self.limits.total_seconds))
-
-    def _opened(self) -> _Sources:
-        return _Sources(self.limits, self._unchanged, self._calls, self._databases, self._mcp)
+                return stack.enter_context(closing(Resources(self.limits, self._mcp)))
+        return self._calls
 
 
 class _Sources(ExitStack):
     """The sources of one look, each made when the first probe needs it, and closed with the look."""
 
-    def __init__(
-        self,
-        limits: LookRules,
-        unchanged: Unchanged,
-        calls: Calls,
-        databases: Mapping[str, str],
-        servers: Mapping[str, Sequence[str]],
-    ) -> None:
+    def __init__(self, looker: Looker) -> None:
         super().__init__()
-        self._limits = limits
-        self._unchanged = unchanged
-        self._calls = calls
-        self._databases = databases
-        self._servers = servers
+        self._looker = looker
+        self._made: dict[str, Any] = {}
         self.late: set[tuple[type, str]] = set()
         """Origins that were too slow during this look. Their further probes are unseen."""
 
-    def of(self, probe: Probe) -> Any:
-        """The source that a probe looks at."""
-        return getattr(self, _SOURCES[type(probe)])
-
-    @cached_property
-    def files(self) -> Files:
-        return self.enter_context(closing(Files(self._limits, self._unchanged)))
-
-    @cached_property
-    def git(self) -> Repositories:
-        from readmit.sources.git_files import Repositories
-
-        return self.enter_context(closing(Repositories(self._limits)))
-
-    @cached_property
-    def web(self) -> Web:
-        from readmit.sources.web import Web
-
-        return Web(self._limits)
-
-    @cached_property
-    def databases(self) -> Databases:
-        from readmit.sources.database_rows import Databases
-
-        return Databases(self._limits, self._databases)
-
-    @cached_property
-    def commands(self) -> Commands:
-        from readmit.sources.command_output import Commands
-
-        return Commands(self._limits)
-
-    @property
-    def calls(self) -> Calls:
-        return self._calls
-
-    @cached_property
-    def resources(self) -> Resources:
-        from readmit.sources.resources import Resources
-
-        return self.enter_context(closing(Resources(self._limits, self._servers)))
-
-
-_SOURCES: dict[type, str] = {
-    FileProbe: "files",
-    GitProbe: "git",
-    HttpProbe: "web",
-    SqlProbe: "databases",
-    CommandProbe: "commands",
-    CallableProbe: "calls",
-    McpProbe: "resources",
-}
+    def of(self, at: Probe | Place) -> Any:
+        """The source that a probe looks at, or that a place is in."""
+        kind = _KINDS[type(at)]
+        if kind not in self._made:
+            self._made[kind] = self._looker._opened(kind, self)  # noqa: SLF001 - of this module
+        return self._made[kind]
 
 
 # In the order in which they are looked at.
-_PATIENCE = {kind: place for place, kind in enumerate(_SOURCES)}
+_NAMES = ("file", "git", "http", "sql", "command", "call", "mcp")
+_KINDS: dict[type, str] = {
+    kind: name for kinds in (get_args(Probe), get_args(Place)) for kind, name in zip(kinds, _NAMES, strict=True)
+}
 
 
 def _origin(probe: Probe) -> str:
@@ -256,16 +171,3 @@ def _origin(probe: Probe) -> str:
             return probe.server
         case _:
             return ""
-
-
-def _captured(capture: Callable[[], Captured]) -> Captured:
-    """The result of a capture. Any exception becomes a ``ProbeError`` or another error of readmit."""
-    try:
-        return capture()
-    except ReadmitError:
-        raise
-    except msgspec.ValidationError as error:
-        # The caller gave the fields one by one; it knows no probe yet.
-        raise RecordError(re.sub(r"^probe(?:\.|: )", "", located(str(error), "probe"))) from None
-    except Exception as error:
-        raise ProbeError(f"the source cannot be captured: {reason(error)}") from error

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.sources.files import descended, opened_file
+from readmit.sources.look import check_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -68,11 +69,6 @@ class _Budget:
         if self._left < 0:
             raise ProbeError("an object of the repository takes too much memory")
         return size
-
-    def check_size(self, size: int) -> None:
-        """Refuse an object that is too long, by its own word."""
-        if size > self.limit:
-            raise ProbeError(f"it has {size} bytes; the limit is {self.limit}")
 
 
 class ObjectStore:
@@ -178,7 +174,7 @@ def _loose(file: int, budget: _Budget, *, first: bool) -> GitObject:
         if kind not in _KINDS.values() or not length.isdigit() or len(data) > (size := int(length)):
             raise ValueError(kind)
         if first:
-            budget.check_size(size)
+            check_size(size, budget.limit)
         budget.take(size)
         rest = _unpacked(stream, lambda at: os.pread(file, _PIECE, at), _PIECE, size - len(data))
         return GitObject(kind, data + rest)
@@ -257,12 +253,12 @@ def _entry(place: _Packed, length: int, budget: _Budget, *, first: bool) -> tupl
                 raise ValueError(back)
             base = place._replace(offset=place.offset - back)
         if first and not base:
-            budget.check_size(size)
+            check_size(size, budget.limit)
         start = place.offset + at
         data = _unpacked(zlib.decompressobj(), lambda at: os.pread(file, _PIECE, at), start, budget.take(size))
         if base:
             if first:
-                budget.check_size(_size(data, _size(data, 0)[1])[0])
+                check_size(_size(data, _size(data, 0)[1])[0], budget.limit)
             return "", base, data
         return _KINDS[kind], "", data
 

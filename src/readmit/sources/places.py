@@ -1,30 +1,19 @@
 """Places that evidence can be read from, and looked at again: ``workspace.observe(probe=File("plan.md"))``.
 
-Each names one place, and captures its text with the probe that leads back to it. Before a return, and by a watch, the
-place is looked at again. ``lifetime`` is for how many seconds a look stays fresh; 0 for the policy's default.
+``Looker.capture`` reads a place, and makes the probe that leads back to it. Before a return, and by a watch, the place
+is looked at again. ``lifetime`` is for how many seconds a look stays fresh; 0 for the policy's default.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
-
-from readmit.records.base import listed
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from readmit.records.probes import Scalar
-    from readmit.sources.looker import Looker
-    from readmit.sources.prober import Captured
-
-
-class Place(Protocol):
-    """A place to read evidence from."""
-
-    def capture(self, looker: Looker) -> Captured:
-        """Its text now, and the probe that leads back to it."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +24,6 @@ class File:
     lines: str = ""
     symbol: str = ""
     lifetime: int = 0
-
-    def capture(self, looker: Looker) -> Captured:
-        return looker.capture_file(str(self.path), lines=self.lines, symbol=self.symbol, lifetime=self.lifetime)
 
 
 @dataclass(frozen=True)
@@ -51,16 +37,6 @@ class Git:
     symbol: str = ""
     lifetime: int = 0
 
-    def capture(self, looker: Looker) -> Captured:
-        return looker.capture_git(
-            self.path,
-            repository=str(self.repository),
-            ref=self.ref,
-            lines=self.lines,
-            symbol=self.symbol,
-            lifetime=self.lifetime,
-        )
-
 
 @dataclass(frozen=True)
 class Http:
@@ -70,9 +46,6 @@ class Http:
     quote: str = ""
     pointer: str = ""
     lifetime: int = 0
-
-    def capture(self, looker: Looker) -> Captured:
-        return looker.capture_http(self.url, quote=self.quote, pointer=self.pointer, lifetime=self.lifetime)
 
 
 @dataclass(frozen=True)
@@ -84,10 +57,6 @@ class Sql:
     parameters: Sequence[Scalar] = ()
     lifetime: int = 0
 
-    def capture(self, looker: Looker) -> Captured:
-        values = listed("parameters", self.parameters)
-        return looker.capture_sql(self.database, self.query, values, lifetime=self.lifetime)
-
 
 @dataclass(frozen=True)
 class Command:
@@ -95,9 +64,6 @@ class Command:
 
     argv: Sequence[str]
     lifetime: int = 0
-
-    def capture(self, looker: Looker) -> Captured:
-        return looker.capture_command(listed("argv", self.argv), lifetime=self.lifetime)
 
 
 @dataclass(frozen=True)
@@ -108,9 +74,6 @@ class Call:
     arguments: Sequence[Scalar] = ()
     lifetime: int = 0
 
-    def capture(self, looker: Looker) -> Captured:
-        return looker.capture_call(self.name, listed("arguments", self.arguments), lifetime=self.lifetime)
-
 
 @dataclass(frozen=True)
 class Mcp:
@@ -120,8 +83,6 @@ class Mcp:
     uri: str
     lifetime: int = 0
 
-    def capture(self, looker: Looker) -> Captured:
-        return looker.capture_mcp(self.server, self.uri, lifetime=self.lifetime)
 
-
-PLACES = (File, Git, Http, Sql, Command, Call, Mcp)
+Place: TypeAlias = File | Git | Http | Sql | Command | Call | Mcp
+"""A place to read evidence from."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from readmit.records.base import shown
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import McpProbe
-from readmit.sources.look import capture, compared, reason
+from readmit.sources.look import check_size, reason
+from readmit.sources.whole_source import WholeSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,17 +21,18 @@ if TYPE_CHECKING:
 
     from readmit.records.policy import LookRules
     from readmit.sources.look import LookDeadline
-    from readmit.sources.prober import Captured, ProbeResult
 
 _NO_SUCH_RESOURCE, _INVALID = -32002, -32602
 """Error codes for an unknown resource in older and newer versions of the protocol; the newer adds its URI."""
 
 
-class Resources:
+class Resources(WholeSource[McpProbe]):
     """The MCP servers of one look. Each is started once, and ends with the look."""
 
+    probe = McpProbe
+
     def __init__(self, limits: LookRules, servers: Mapping[str, Sequence[str]]) -> None:
-        self._limits = limits
+        super().__init__(limits)
         self._servers = servers
         self._stack = ExitStack()
         self._portal: BlockingPortal | None = None
@@ -39,14 +41,8 @@ class Resources:
     def close(self) -> None:
         self._stack.close()
 
-    def look(self, probe: McpProbe, deadline: LookDeadline) -> ProbeResult:
-        return compared(probe, self._text(probe.server, probe.uri, deadline))
-
-    def capture(self, server: str, uri: str, deadline: LookDeadline, *, lifetime: int) -> Captured:
-        fields = {"server": server, "uri": uri, "lifetime": lifetime}
-        return capture(McpProbe, fields, lambda: self._text(server, uri, deadline))
-
-    def _text(self, server: str, uri: str, deadline: LookDeadline) -> bytes:
+    def read(self, probe: McpProbe, deadline: LookDeadline) -> bytes:
+        server, uri = probe.server, probe.uri
         command = self._servers.get(server)
         if not command:
             raise ProbeError(f"server: the prober knows no {shown(server)}; add it to mcp")
@@ -56,7 +52,7 @@ class Resources:
             raise ProbeError("pip install 'readmit[mcp]' to look at MCP resources") from None
         client = self._clients.get(server) or self._started(server, command, deadline)
         try:
-            answer = self._call(client.read_resource, uri, deadline)
+            answer = _result(self._running().start_task_soon(client.read_resource, uri), deadline)
         except mcp.MCPError as error:
             unknown = error.error.code == _INVALID and error.error.data == {"uri": uri}
             if unknown or error.error.code == _NO_SUCH_RESOURCE:
@@ -66,25 +62,24 @@ class Resources:
         if None in texts:
             raise ProbeError(f"{uri} is not text")
         data = "\n".join(text for text in texts if text is not None).encode()
-        if len(data) > self._limits.bytes:
-            raise ProbeError(f"it has {len(data)} bytes; the limit is {self._limits.bytes}")
+        check_size(len(data), self._limits.bytes)
         return data
 
     def _started(self, server: str, command: Sequence[str], deadline: LookDeadline) -> Any:
-        from anyio.from_thread import start_blocking_portal
-
-        if self._portal is None:
-            self._portal = self._stack.enter_context(start_blocking_portal())
         ready: Future[Any] = Future()
         # A client must be closed by the task that opened it, so one task holds it until the look ends.
-        held = self._portal.start_task_soon(_hold, command, deadline.left(), ready)
+        held = self._running().start_task_soon(_hold, command, deadline.left(), ready)
         self._stack.callback(held.cancel)
         self._clients[server] = _result(ready, deadline)
         return self._clients[server]
 
-    def _call(self, call: Any, argument: str, deadline: LookDeadline) -> Any:
-        assert self._portal is not None  # noqa: S101 - started with the first client
-        return _result(self._portal.start_task_soon(call, argument), deadline)
+    def _running(self) -> BlockingPortal:
+        """The event loop that the clients run in, on a thread of its own."""
+        from anyio.from_thread import start_blocking_portal
+
+        if self._portal is None:
+            self._portal = self._stack.enter_context(start_blocking_portal())
+        return self._portal
 
 
 async def _hold(command: Sequence[str], seconds: float, ready: Future[Any]) -> None:

@@ -10,7 +10,7 @@ import ssl
 import threading
 from contextlib import contextmanager, suppress
 from html import unescape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 import msgspec
@@ -19,13 +19,14 @@ from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError, RecordError
 from readmit.records.probes import Finding, HttpProbe, require_url
 from readmit.records.verdicts import quoted
-from readmit.sources.look import LookDeadline, compared, evidence_text, within
+from readmit.sources.look import LookDeadline, compared, evidence_text, unread, within
 from readmit.sources.prober import Captured, ProbeResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from readmit.records.policy import LookRules
+    from readmit.sources.places import Http
 
 _REDIRECTS = 3
 _MOVED = {301, 302, 303, 307, 308}
@@ -65,27 +66,20 @@ class Web:
         if probe.quote:
             if quoted(probe.quote, page.body.decode()):
                 return ProbeResult(Finding.UNCHANGED, probe)
-            now = msgspec.structs.replace(
-                probe, quote="", etag=page.etag, modified=page.modified, digest=digest_of(page.body)
-            )
-            return ProbeResult(Finding.CHANGED, now, evidence_text(page.body))
-        result = compared(probe, _part(page.body, probe.pointer))
-        if result.outcome is Finding.UNCHANGED:
-            return result
-        return result._replace(probe=msgspec.structs.replace(result.probe, etag=page.etag, modified=page.modified))
+            whole = msgspec.structs.replace(probe, quote="")
+            return ProbeResult(Finding.CHANGED, _now(whole, page.body, page), evidence_text(page.body))
+        data = _part(page.body, probe.pointer)
+        result = compared(probe, data)
+        return result if result.outcome is Finding.UNCHANGED else result._replace(probe=_now(probe, data, page))
 
-    def capture(self, url: str, deadline: LookDeadline, *, quote: str, pointer: str, lifetime: int) -> Captured:
-        stored: dict[str, Any] = {"url": url, "quote": quote, "pointer": pointer, "lifetime": lifetime}
-        msgspec.convert({**stored, "digest": "0" * 64}, HttpProbe)
-        page = self._get(url, deadline)
+    def capture(self, place: Http, deadline: LookDeadline) -> Captured:
+        probe = unread(HttpProbe, place)
+        page = self._get(probe.url, deadline)
         body = page.body or b""
-        if quote and not quoted(quote, body.decode()):
+        if probe.quote and not quoted(probe.quote, body.decode()):
             raise GoneError("quote: the page does not hold these words")
-        data = quote.encode() if quote else _part(body, pointer)
-        probe = msgspec.convert(
-            {**stored, "digest": digest_of(data), "etag": page.etag, "modified": page.modified}, HttpProbe
-        )
-        return Captured(evidence_text(data), probe)
+        data = probe.quote.encode() if probe.quote else _part(body, probe.pointer)
+        return Captured(evidence_text(data), _now(probe, data, page))
 
     def _get(self, url: str, deadline: LookDeadline, *, etag: str = "", modified: str = "") -> Page:
         """Get the page of a URL. In a thread, because the system's name resolution knows no deadline."""
@@ -157,6 +151,11 @@ class Web:
                 f"private_hosts: {host} is at a private address; looks.private_hosts of the policy would allow it"
             )
         return _first_answer(found, port, deadline)
+
+
+def _now(probe: HttpProbe, data: bytes, page: Page) -> HttpProbe:
+    """The probe of the present text of a page."""
+    return msgspec.structs.replace(probe, digest=digest_of(data), etag=page.etag, modified=page.modified)
 
 
 def _validator(header: str) -> str:

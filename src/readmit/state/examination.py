@@ -33,7 +33,9 @@ def examination(
     # An item recorded since has to be compared with everything later than its own evidence.
     since = min([seen.until, *_evidence_of(statements(log, departed, identity, since=event.epoch, until=epoch), log)])
     missed = observations(log, departed, identity, since=since, until=epoch, policy=policy)
-    return Examination(verifier=seen.verifier, until=seen.until, unexamined=len(missed))
+    return Examination(
+        verifier=seen.verifier, until=seen.until, unexamined=len(missed), nothing_stated=seen.nothing_stated
+    )
 
 
 def observations(
@@ -45,7 +47,11 @@ def observations(
     """
     eyes = {identity, departed.identity}
     found = (event for one in eyes for event in log.observations(one, since=since, until=until))
-    return {event.epoch: event for event in found if not policy.writers or writer_of(event) in policy.writers}
+    return {
+        event.epoch: event
+        for event in found
+        if not policy.evidence.writers or writer_of(event) in policy.evidence.writers
+    }
 
 
 def writer_of(observation: Event) -> str:

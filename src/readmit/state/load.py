@@ -93,7 +93,7 @@ def _snapshot(
         background=background,
         sources=sources,
         fresh_at=fresh_at,
-        writers_then=policy_in_force(log, until=departed.epoch).writers,
+        writers_then=policy_in_force(log, until=departed.epoch).evidence.writers,
         handed=handed_since(log, departed, until=epoch),
     )
     signing = authority(log, until=epoch)
@@ -125,7 +125,7 @@ def requested(log: Log, departed: Checkpoint, request: Request, *, rehearsed: bo
 
 def _observed(log: Log, departed: Checkpoint, request: Request) -> tuple[SeenObservation, ...]:
     """The observations of the absence that the departed or the returning identity can see, by allowed writers."""
-    eyes, writers = {departed.identity, request.identity}, request.policy.writers
+    eyes, writers = {departed.identity, request.identity}, request.policy.evidence.writers
     seen = {one for who in eyes for one in log.observed(who, since=departed.epoch, until=request.epoch)}
     # What readmit saw when it looked at a source is judged as that source.
     return tuple(sorted(one for one in seen if one.by != AUTHOR and (not writers or one.by in writers)))

@@ -53,24 +53,24 @@ class HostClock:
 
     def moves(self, entry: Draft, policy: Policy) -> bool:
         """Whether an event's writer is one that the policy allows. Refuses a name that looks like one it names."""
-        distinct("by", entry.by, policy.known_names)
-        return not policy.writers or entry.by in policy.writers or entry.kind in _GOVERNING
+        distinct("by", entry.by, policy.evidence.known_names)
+        return not policy.evidence.writers or entry.by in policy.evidence.writers or entry.kind in _GOVERNING
 
     def check(self, server: datetime, policy: Policy) -> None:
         """Refuse a clock that differs from the server's by more than ``max_clock_skew``."""
         now = utc(self._clock(), field="clock")
         apart = int(abs((now - server).total_seconds()))
-        if apart > policy.max_clock_skew:
+        if apart > policy.returns.max_clock_skew:
             raise NotAllowedError(
                 f"clock: this host says {now.isoformat()}, and the database server {server.isoformat()}, {apart} s "
-                f"apart; the policy allows {policy.max_clock_skew} s (max_clock_skew): set this host's clock right. "
-                "Simulated time is declared in the URL: add clock=simulated"
+                f"apart; the policy allows {policy.returns.max_clock_skew} s (max_clock_skew): set this host's clock "
+                "right. Simulated time is declared in the URL: add clock=simulated"
             )
 
 
 def jumped(log: Log, now: datetime, policy: Policy) -> Jump | None:
     """The event that moved the log's moment further ahead of a clock than the policy allows."""
-    limit = _later(now, policy.max_clock_skew)
+    limit = _later(now, policy.returns.max_clock_skew)
     if log.learnt is None or limit is None or log.learnt <= limit:
         return None
     event = _first_beyond(log, limit)

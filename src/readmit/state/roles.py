@@ -90,7 +90,7 @@ def check_return(log: Log, departed: Checkpoint, identity: Identity) -> None:
 def _check_task(log: Log, departed: Checkpoint, identity: Identity) -> None:
     if identity.task == departed.identity.task or log.latest(EventKind.DEPART, identity.agent) is not None:
         return
-    named = {name for item in _items(log, identity) for name in (item.scope.task, *item.tasks) if name is not None}
+    named = {name for item in _items(log, identity) for name in (item.scope.task, *item.applies_to) if name is not None}
     if identity.task not in named:
         raise unknown(
             "task", identity.task, [*own_tasks(log, identity), *named], f"nothing that {identity.principal!r} may see"

@@ -28,7 +28,7 @@ LONGEST_SHOWN = 200
 
 
 class _Probed(msgspec.Struct, gc=False):
-    """What is needed of evidence with a probe, read without the rest of it."""
+    """Probe and author of a piece of evidence, read without its text."""
 
     probe: Probe
     by: str

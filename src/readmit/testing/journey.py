@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from readmit.workspace.agent import Agent
 
 TASK = "journey"
-WHOLE_STORE = Policy(fill=True, max_items=200, max_chars=200_000, writers=("lead", "scout", "clerk", "walker"))
+WHOLE_STORE = Policy(
+    returns={"fill": "always"},
+    budgets={"items": 200, "chars": 200_000},
+    evidence={"writers": ("lead", "scout", "clerk", "walker")},
+)
 """A view that holds everything eligible, as users of a memory store expect."""
 
 KNOWN = {
@@ -68,9 +72,10 @@ class Journey:
 
     def _known(self, state: str, text: str, **fields: Any) -> str:
         roles = fields.get("roles", ())
-        self.evidence[state] = self.team.observe(text, by="scout", task=TASK, roles=roles)
+        name = state.replace(" ", "-")
+        self.evidence[state] = self.team.observe(text, id=f"seen-{name}", by="scout", task=TASK, roles=roles)
         self.items[state] = self.team.record(
-            text, id=state.replace(" ", "-"), by="scout", sources=[self.evidence[state]], task=TASK, **fields
+            text, id=name, by="scout", sources=[self.evidence[state]], task=TASK, **fields
         )
         return self.items[state]
 

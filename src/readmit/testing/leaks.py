@@ -102,7 +102,7 @@ class LeakTests:
         assert KNOWN[state][0] in " ".join(hit.text for hit in memory.backend.search(KNOWN[state][1], limit=50)).lower()
         withheld = [one for one in memory.review(returned.id) if journey.items[state] in one.sources]
         assert {one.state for one in withheld} == {STATES[state]}
-        assert all(Reason.SOURCE_NOT_ADMITTED in one.reasons for one in withheld)
+        assert all(Reason.SOURCE_NOT_IN_VIEW in one.reasons for one in withheld)
 
     def test_the_view_shrinks_with_the_team(self, memory: Memory, journey: Journey) -> None:
         for known in KNOWN:
@@ -124,7 +124,7 @@ class LeakTests:
 
     def test_what_the_view_leaves_out_memory_does_not_bring_back(self, memory: Memory, journey: Journey) -> None:
         self.form(memory, journey, "valid")
-        journey.team.as_owner().admin.govern(Policy(nothing_owed="empty"))
+        journey.team.as_owner().admin.govern(Policy(returns={"fill": "never"}))
         assert self.returned(memory, journey).records() == (), "eligible, but not needed: not in the view"
 
     # Planted records.
@@ -139,7 +139,7 @@ class LeakTests:
         assert not any("stranger" in text for text in texts(handle))
         assert handle.search(WORD), "and it does not push the true record out"
         planted = [one for one in memory.review(back.id) if not one.admitted]
-        assert [one.reasons for one in planted] == [(Reason.SOURCE_UNKNOWN,)]
+        assert [one.reasons for one in planted] == [(Reason.RECORD_UNBOUND,)]
         assert planted[0].state is State.UNPROVEN
 
     def test_a_crowd_of_planted_records_hides_nothing(self, memory: Memory, journey: Journey) -> None:
@@ -155,7 +155,7 @@ class LeakTests:
         back = journey.walker.come_back()
         assert texts(memory.returned(back.expose())) == set()
         (found,) = memory.review(back.id)
-        assert Reason.RECORD_ALTERED in found.reasons
+        assert Reason.RECORD_UNBOUND in found.reasons
 
     def test_a_bound_record_that_was_deleted_natively_is_named(self, memory: Memory, journey: Journey) -> None:
         (record,) = self.form(memory, journey, "valid")
@@ -164,14 +164,16 @@ class LeakTests:
         back = journey.walker.come_back()
         assert texts(memory.returned(back.expose())) == set()
         (found,) = memory.review(back.id)
-        assert (found.record, found.reasons) == (record, (Reason.RECORD_GONE,))
+        assert (found.record, found.reasons) == (record, (Reason.RECORD_UNBOUND,))
         assert memory.adopt({}, by="lead").gone == (record,)
 
     def test_a_writer_that_the_policy_does_not_name_is_out(self, memory: Memory, journey: Journey) -> None:
         with pytest.raises(NotAllowedError, match="intruder"):
             memory.form(TEXT, sources=[journey.items["valid"]], by="intruder", verbatim=True)
         self.form(memory, journey, "valid")
-        journey.team.as_owner().admin.govern(Policy(fill=True, writers=("lead", "owner")))
+        journey.team.as_owner().admin.govern(
+            Policy(returns={"fill": "always"}, evidence={"writers": ("lead", "owner")})
+        )
         handle = self.returned(memory, journey)
         assert handle.records() == ()
 
@@ -186,7 +188,7 @@ class LeakTests:
         assert WORD not in reachable
         assert KNOWN["valid too"][0] in reachable
         assert {one.state for one in memory.review(back.id) if not one.admitted} == {State.UNAUTHORIZED}
-        assert all(Reason.OTHER_OWNER in one.reasons for one in memory.review(back.id) if not one.admitted)
+        assert all(Reason.PRINCIPAL_OUT_OF_SCOPE in one.reasons for one in memory.review(back.id) if not one.admitted)
 
     def test_a_bank_may_belong_to_a_principal_with_a_long_name(self, memory: Memory, journey: Journey) -> None:
         owner = "東京の宿" * 64

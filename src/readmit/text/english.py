@@ -51,7 +51,7 @@ def counted(number: int, noun: str) -> str:
     """A number with its noun, in the plural unless there is one of it."""
     if number == 1:
         return f"1 {noun}"
-    return f"{number} {noun[:-1]}ies" if _CONSONANT_Y.search(noun) else f"{number} {noun}s"
+    return f"{number:,} {noun[:-1]}ies" if _CONSONANT_Y.search(noun) else f"{number:,} {noun}s"
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 from readmit.text.hidden import replace_hidden
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 QUOTE_CHARS = 300
 """Most characters shown of a quote beside its item."""
+_DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 
 
 def shorten_quote(quote: str) -> str:
@@ -39,6 +41,16 @@ def escaped(text: str) -> str:
     return replace_hidden(text, lambda character: rf"\u{{{ord(character):04x}}}")
 
 
+def one_line(text: str) -> str:
+    """User text on one line, safe to print."""
+    return " ".join(escaped(text).split())
+
+
+def shorten_digests(text: str) -> str:
+    """A text in which every digest is named by its beginning."""
+    return _DIGEST.sub(r"\1…", text)
+
+
 def block(text: str) -> Iterable[str]:
     """A fenced block that no line inside can close."""
     safe = escaped(text.replace("\r\n", "\n"))
@@ -61,3 +73,8 @@ def _fence(text: str, *, least: int) -> str:
 def iso_moment(of: datetime) -> str:
     """A moment as ISO 8601."""
     return of.isoformat().replace("+00:00", "Z")
+
+
+def iso_day(of: datetime) -> str:
+    """The day of a moment, in UTC, as ISO 8601."""
+    return of.astimezone(UTC).date().isoformat()

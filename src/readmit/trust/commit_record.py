@@ -89,4 +89,6 @@ class EventParts(NamedTuple):
     """The leaves of all events of the commit."""
     place: int
     """Which of them is the event's."""
-    body: bytes
+    salt: bytes
+    body: bytes | None
+    """None if it was forgotten."""

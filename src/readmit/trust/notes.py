@@ -64,7 +64,7 @@ class NoteKey(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_vkey(cls, text: str) -> NoteKey:
-        """Read one word of ``vkey``; ``SealError`` names what is wrong with it."""
+        """Read one word of ``vkey``; ``SealError`` names its fault."""
         parts = text.split("+", 2)
         if len(parts) != 3 or not _HEX.fullmatch(parts[1]):  # noqa: PLR2004  name, id, key
             raise SealError(f"key: {text[:80]!r} is not of the form NAME+KEYID+KEY; copy the whole line")
@@ -101,8 +101,9 @@ class NoteSignature(NamedTuple):
 
 
 @lru_cache(64)  # a log signs every commit under one name
-def _note_key(name: str, public: bytes) -> NoteKey:
-    return NoteKey(name, public)
+def _signing(name: str, public: bytes) -> bytes:
+    """The key id of an Ed25519 key under a name that can name one."""
+    return NoteKey(name, public).keyid
 
 
 def sign(text: str, name: str, signer: Signer) -> bytes:
@@ -110,8 +111,8 @@ def sign(text: str, name: str, signer: Signer) -> bytes:
     _check(text, "text")
     if not text.endswith("\n"):
         raise SealError("text: a note's text ends with a newline")
-    key = _note_key(name, signer.public)
-    return f"{text}\n{_line(key, sign_with(signer, text.encode()))}".encode()
+    keyid = _signing(name, signer.public)
+    return f"{text}\n{_line(name, keyid + sign_with(signer, text.encode()))}".encode()
 
 
 def cosign_note(note: bytes, name: str, signer: Signer, time: int) -> bytes:
@@ -121,7 +122,7 @@ def cosign_note(note: bytes, name: str, signer: Signer, time: int) -> bytes:
     key = NoteKey(name, signer.public, COSIGNATURE)
     text, _ = _parse(note)
     signature = sign_with(signer, _cosigned(text, time))
-    return _line(key, time.to_bytes(TIME_BYTES, "big") + signature).encode()
+    return _line(name, key.keyid + time.to_bytes(TIME_BYTES, "big") + signature).encode()
 
 
 def open_note(note: bytes, keys: Iterable[NoteKey]) -> OpenedNote:
@@ -198,8 +199,8 @@ def _cosigned(text: str, time: int) -> bytes:
     return f"cosignature/v1\ntime {time}\n{text}".encode()
 
 
-def _line(key: NoteKey, signature: bytes) -> str:
-    return f"— {key.name} {encode64(key.keyid + signature)}\n"
+def _line(name: str, data: bytes) -> str:
+    return f"— {name} {encode64(data)}\n"
 
 
 def _check(text: str, field: str) -> None:

@@ -86,6 +86,8 @@ class FilePin:
         self._keys = keys
         self._heads = heads
         self._file = -1
+        self._read: tuple[bytes, TreeHead | None] = (b"", None)
+        """What the file held last, and what that says."""
 
     def __del__(self) -> None:
         if self._file >= 0:
@@ -120,8 +122,10 @@ class FilePin:
         if not self._open():
             return None
         data = os.pread(self._file, 2 * _SLOT, 0)
-        found = [head for at in (0, _SLOT) if (head := _parsed(data[at : at + _SLOT])) is not None]
-        return max(found, default=None)
+        if data != self._read[0]:
+            found = [head for at in (0, _SLOT) if (head := _parsed(data[at : at + _SLOT])) is not None]
+            self._read = data, max(found, default=None)
+        return self._read[1]
 
     def advance(self, head: TreeHead) -> None:
         if not self._open(create=True):
@@ -130,9 +134,11 @@ class FilePin:
         if known is not None and known.size >= head.size:
             return  # another process was here with a newer one
         said = head.size.to_bytes(_SIZE, "big") + head.root
+        slot, at = said + hashlib.sha256(said).digest(), head.size % 2 * _SLOT
         try:
-            if os.pwrite(self._file, said + hashlib.sha256(said).digest(), head.size % 2 * _SLOT) < _SLOT:
+            if os.pwrite(self._file, slot, at) < _SLOT:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301 - one report for every failure
+            self._read = self._read[0][:at] + slot + self._read[0][at + _SLOT :], head
         except OSError as error:
             raise SealError(f"{self._heads}: cannot keep the last head of the log: {error.strerror}") from error
 

@@ -1,7 +1,7 @@
 """A proof that an event is in a workspace's log: one file, checked without the store.
 
 The chain has four links. A trusted key signed the head of the log. The head's root covers the record of a commit. The
-record covers the events of that commit. One of their leaves is the event, with the digest of its body.
+record covers the events of that commit. One of their leaves is the event, with the digest of its salt and its body.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from readmit.records.base import Count, Digest, Record
+from readmit.records.base import Count, Digest, Record, Salt
 from readmit.records.canonical import canonical, decode, digest_of
 from readmit.records.error_types import RecordError, SealError
 from readmit.trust.merkle import inclusion_proof, leaf_hash, tree_hash, verify_inclusion
@@ -49,8 +49,10 @@ class EventProof(Record, frozen=True, kw_only=True):
     """How many events its commit added."""
     event_path: HashPath
     """From the event's leaf to the commit's tree hash over its events."""
-    body: str
-    """The event's body as JSON."""
+    salt: Salt | None = None
+    """The bytes that the event's digest covers before its body."""
+    body: str | None = None
+    """The event's body as JSON. None, as the salt, if it was forgotten: the rest of the event is still proven."""
 
 
 class ProvenEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +74,8 @@ class ProvenEvent(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     signature: bytes | None
     """The writer's own signature, which is covered by the proof but not checked here."""
-    body: bytes
+    body: bytes | None
+    """None if it was forgotten."""
     signatures: tuple[NoteSignature, ...]
     """Which of the named keys and witnesses signed the head."""
 
@@ -112,7 +115,8 @@ def prove_event(
     event: bytes,
     leaves: Sequence[bytes],
     index: int,
-    body: bytes,
+    salt: bytes,
+    body: bytes | None,
 ) -> bytes:
     """Write a proof file. ``leaves`` are the leaves of all events of the commit; ``event`` is the data of one."""
     path = inclusion_proof(index, len(leaves), lambda level, at: tree_hash(leaves[at << level : (at + 1) << level]))
@@ -125,7 +129,8 @@ def prove_event(
         index=index,
         count=len(leaves),
         event_path=tuple(one.hex() for one in path),
-        body=body.decode(),
+        salt=None if body is None else salt.hex(),
+        body=None if body is None else body.decode(),
     )
     return canonical(proof) + b"\n"
 
@@ -158,7 +163,8 @@ def check_proof(data: bytes, keys: Iterable[NoteKey], witnesses: Iterable[NoteKe
     """
     proof = read_proof(data)
     head, signatures = _opened(proof.note.encode(), tuple(keys), tuple(witnesses))
-    commit_data, event_data, body = proof.commit.encode(), proof.event.encode(), proof.body.encode()
+    commit_data, event_data = proof.commit.encode(), proof.event.encode()
+    body = None if proof.body is None else proof.body.encode()
     commit = _decoded(commit_data, _Commit, "commit")
     if not verify_inclusion(
         leaf_hash(commit_data), commit.number - 1, head.size, _hashes(proof.commit_path), head.root
@@ -170,7 +176,9 @@ def check_proof(data: bytes, keys: Iterable[NoteKey], witnesses: Iterable[NoteKe
     leaf = _decoded(event_data, _Leaf, "event")
     if commit.epoch - leaf.epoch != proof.count - 1 - proof.index:
         raise SealError("proof.index: the event is at another place in its commit; the proof was altered")
-    if digest_of(body) != leaf.digest:
+    if (body is None) != (proof.salt is None):
+        raise SealError("proof.salt: salt and body stand together or not at all; the proof was altered")
+    if body is not None and digest_of(bytes.fromhex(proof.salt or "") + body) != leaf.digest:
         raise SealError("proof.body: it is not what the event says; the proof was altered")
     return ProvenEvent(
         origin=head.origin,

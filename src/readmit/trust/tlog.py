@@ -41,7 +41,8 @@ class LogCheckpoint(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The text to sign."""
-        return "".join(f"{line}\n" for line in (self.origin, self.size, encode64(self.root), *self.extensions))
+        lines = "".join(f"{line}\n" for line in self.extensions) if self.extensions else ""
+        return f"{self.origin}\n{self.size}\n{encode64(self.root)}\n{lines}"
 
     @classmethod
     def from_text(cls, text: str) -> LogCheckpoint:

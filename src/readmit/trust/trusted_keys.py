@@ -54,7 +54,7 @@ def rotate_key(current: Iterable[str], public: bytes, *, now: datetime, overlap:
 
 
 def public_of(change: KeyChange | WriterKey) -> bytes:
-    """The raw public key that a ``trust`` or ``enrol`` carries; ``SealError`` names what is wrong with it."""
+    """The raw public key that a ``trust`` or ``enrol`` carries; ``SealError`` names its fault."""
     if change.change not in {"trust", "enrol"}:
         raise SealError(f"change: a {change.change} carries no key; only trust and enrol do")
     try:

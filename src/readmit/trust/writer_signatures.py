@@ -134,7 +134,7 @@ class Authority:
         return tuple(one for one in self.of(principal) if one.end is None)
 
     def _governs(self, event: Event) -> bool:
-        if event.by != OWNER and event.by not in self.policy.overseers:
+        if event.by != OWNER and event.by not in self.policy.evidence.overseers:
             return False
         return not self.of(OWNER) or self.is_signed(event, event.epoch)
 
@@ -149,7 +149,7 @@ class Authority:
         change = event.payload
         if isinstance(change, Policy):
             self.policy = change
-            required = change.writers_signed == "required"
+            required = change.evidence.writers_signed == "required"
             if required != self.requires:
                 self._eras.append((event.epoch, required))
         elif isinstance(change, WriterKey):

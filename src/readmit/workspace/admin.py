@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from readmit.presence.lease import Sweeper
 from readmit.records.acts.event import EventKind, Overrule
@@ -12,10 +12,10 @@ from readmit.records.acts.held_back import Approve, Decline
 from readmit.records.acts.moments import Void
 from readmit.records.acts.reassignment import Reassign
 from readmit.records.arguments import explained
-from readmit.records.base import Moment, require, require_choice, require_flag, require_id, utc
+from readmit.records.base import Moment, require, require_flag, require_id, utc
 from readmit.records.error_types import RecordError
 from readmit.records.policy import Policy, unreserved
-from readmit.records.reasons import Grant
+from readmit.writing.forget import forget
 from readmit.writing.limit_queue import waiting
 from readmit.writing.passed_plans import notices
 from readmit.writing.writer_enrolment import Writers
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from readmit.records.acts.event import Event
     from readmit.records.acts.kinds import DeclaredKind
     from readmit.returning.desk import Desk
+    from readmit.writing.forget import Forgotten
     from readmit.writing.passed_plans import Notice
     from readmit.writing.workspace_keys import Keys
 
 
 @explained
 class Admin:
-    """Verbs of those who govern and operate a workspace. What each may do is checked as for every other write."""
+    """Verbs of those who govern and operate a workspace. Their rights are checked as for every other write."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -46,11 +47,13 @@ class Admin:
     @property
     def log(self) -> Log:
         """The log itself, for adapters of memory stores and for tools that read it."""
+        self._writer.check_operator("admin.log")
         return self._desk.log
 
     @property
     def keys(self) -> Keys:
         """The keys that the workspace signs with, and those that it trusts."""
+        self._writer.check_operator("admin.keys")
         return self._desk.keys
 
     @property
@@ -60,6 +63,7 @@ class Admin:
 
     def backup(self, path: str | Path) -> int:
         """Copy the store, with all its workspaces, to a new file. Returns the epoch at which this log ends in it."""
+        self._writer.check_operator("admin.backup")
         return self._writer.log.backup(Path(path))
 
     def sweep(self, *, trust_clock: bool = False) -> Sweep:
@@ -72,6 +76,7 @@ class Admin:
 
     def waiting(self) -> tuple[Event, ...]:
         """The acts that hit a limit and wait for an overseer to ``approve`` or ``decline`` them, in order."""
+        self._writer.check_operator("admin.waiting")
         return tuple(waiting(self._writer.log))
 
     def notices(self, *, by: str | None = None) -> tuple[Notice, ...]:
@@ -124,19 +129,24 @@ class Admin:
         """Put a policy in force from here on."""
         return self._writer.write(EventKind.GOVERN, require("policy", policy, Policy), by=by, id=id, at=at)
 
+    def forget(self, *targets: str, reason: str, by: str | None = None) -> Forgotten:
+        """Take texts out for good: of items, observations and memories, with everything that quotes them.
+
+        They and what rests on them no longer count. Who did it and why stays on the log. Owner and overseers only.
+        """
+        return forget(self._writer, targets, by=by, reason=reason)
+
     def overrule(
         self,
         target: str,
         *,
-        grant: Grant,
         by: str | None = None,
         reason: str,
         expires: Moment | timedelta,
         id: str | None = None,
         at: Moment | None = None,
     ) -> int:
-        """Set automated rejections of an item aside, for a while and for a reason. Overseers only."""
-        require_choice("grant", grant, get_args(Grant))
+        """Restore an item that was rejected, for a while and for a reason. Overseers only."""
         # Returns are judged by the log's moment, so the duration starts there even if the overseer's clock lags. A
         # repetition under the same id starts at the same moment.
         moment = self._said(id, by) or self._writer.now()
@@ -144,7 +154,7 @@ class Admin:
             end = moment + expires if isinstance(expires, timedelta) else utc(expires, field="expires")
         except OverflowError:
             raise RecordError(f"expires: {expires} from now is beyond the year 9999; give less") from None
-        payload = Overrule(target=require_id("target", target), grant=grant, reason=reason, expires=end)
+        payload = Overrule(target=require_id("target", target), reason=reason, expires=end)
         return self._writer.write(EventKind.OVERRULE, payload, by=by, id=id, at=at, moment=moment)
 
     def write(

@@ -89,7 +89,7 @@ class Agent:
         return Delivery(self._desk, require_id("return_id", return_id), self.identity, secret)
 
     def look(self, *, purpose: str | None = None) -> Looked | None:
-        """Look at the due sources behind the return of this agent while it is away; a return does so itself.
+        """Look at the due sources that the return of this absent agent rests on; a return does so itself.
 
         Returns the looks that were written down, for the operator; none if there were none.
         """

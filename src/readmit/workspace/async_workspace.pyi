@@ -8,7 +8,6 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
 from readmit.diagnosis.checkup import Checkup
 from readmit.diagnosis.history import Explanation, Replay
-from readmit.diagnosis.missing_needs import Lack
 from readmit.diagnosis.symptoms import Diagnosis
 from readmit.presence.lease import Sweep
 from readmit.presence.subscription import FallenItem
@@ -25,7 +24,6 @@ from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
 from readmit.records.items import Drafted
 from readmit.records.policy import LookRules, Policy
-from readmit.records.reasons import Grant
 from readmit.records.verdicts import Pair, Verdict
 from readmit.returning.expose import Bundle
 from readmit.returning.expose_retractions import RetractionBundle
@@ -36,6 +34,7 @@ from readmit.workspace.admin import Admin
 from readmit.workspace.agent import Agent, PresentAgent
 from readmit.workspace.return_handle import DecidedReturn, Delivery, Return
 from readmit.workspace.workspace import Workspace
+from readmit.writing.forget import Forgotten
 from readmit.writing.item_content import ItemFields, StatementKind
 from readmit.writing.new_event import ObservationEntry, ObservationFields, Source
 from readmit.writing.passed_plans import Notice
@@ -118,6 +117,7 @@ class AsyncWorkspace(OnThread[Workspace]):
         *,
         required: Sequence[str],
         critical: Sequence[str] = (),
+        lists: Sequence[str] = (),
         sources: Sequence[str] = (),
         by: str | None = None,
         id: str | None = None,
@@ -236,7 +236,6 @@ class AsyncReturn(DecidedReturn, OnThread[Return]):
     async def expose_retractions(self, *, within_batch: bool = False) -> RetractionBundle: ...
     async def acknowledge(self) -> None: ...
     async def explain(self, item: str) -> Explanation: ...
-    async def lacking(self) -> tuple[Lack, ...]: ...
     async def why(self) -> Diagnosis: ...
     async def drafts(self) -> dict[str, Drafted]: ...
     async def replay(self) -> Replay: ...
@@ -278,11 +277,11 @@ class AsyncAdmin(OnThread[Admin]):
     async def govern(
         self, policy: Policy, *, by: str | None = None, id: str | None = None, at: Moment | None = None
     ) -> int: ...
+    async def forget(self, *targets: str, reason: str, by: str | None = None) -> Forgotten: ...
     async def overrule(
         self,
         target: str,
         *,
-        grant: Grant,
         by: str | None = None,
         reason: str,
         expires: Moment | timedelta,

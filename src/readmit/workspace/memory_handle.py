@@ -64,7 +64,7 @@ class MemoryOpened(Record, kw_only=True):
     records: Count
     withheld: Count
     digest: Digest
-    """The digest over the readable records and their texts, in order of their ids."""
+    """The keyed digest over the readable records and their texts, in order of their ids (``Log.keyed``)."""
 
 
 class Adoption(msgspec.Struct, frozen=True):
@@ -148,7 +148,7 @@ class Memory:
         return self._bound.update(record, text, bindings(sources, evidence), by=by)
 
     def delete(self, record: str) -> None:
-        """Remove a record and what is known about its sources."""
+        """Remove a record and its sources."""
         self._bound.delete(record)
 
     def adopt(self, claims: Mapping[str, Sequence[str]], *, by: str, gone: bool = False) -> Adoption:
@@ -188,7 +188,7 @@ class Memory:
         )
 
     def mend(self, owners: Sequence[str] = ()) -> tuple[str, ...]:
-        """Mend what a call that did not end left behind in the store, and say what was done. Most stores leave nothing.
+        """Remove leftovers of an unfinished call from the store, and name them. Most stores have none.
 
         For Memobase: chats whose flush died with the server, which keep their bank from being written, are deleted.
         ``owners`` have private banks of which nothing is bound yet.
@@ -228,7 +228,7 @@ class Memory:
             Ground(
                 admitted=admitted,
                 reader=returned.request.identity.principal,
-                writers=frozenset(returned.request.policy.writers),
+                writers=frozenset(returned.request.policy.evidence.writers),
                 reasons=why,
             )
         )
@@ -257,16 +257,17 @@ class Memory:
 
         def note(opened: OpenedMemory) -> None:
             nonlocal noted
+            log = desk_of(self._workspace).log
             texts = [(record, opened.entries[record].text) for record in sorted(opened.entries)]
             entry = MemoryOpened(
                 backend=self.backend.name,
                 instance=view.instance,
                 records=len(texts),
                 withheld=opened.known - len(texts),
-                digest=digest(texts),
+                digest=log.keyed(digest(texts)),
             )
             if entry.digest != noted:
-                desk_of(self._workspace).log.audit.append(view.return_id, [("memory", "", canonical(entry))])
+                log.audit.append(view.return_id, [("memory", "", canonical(entry))])
                 noted = entry.digest
 
         gate = Gate(self._bound, StandingView(self._workspace, bundle), note)
@@ -278,7 +279,7 @@ class Memory:
 
     def _allowed(self, by: str) -> str:
         """The writer's name as the policy spells it, if it is listed."""
-        by, writers = desk_of(self._workspace).writer.author.of(by), self._workspace.admin.policy.writers
+        by, writers = desk_of(self._workspace).writer.author.of(by), self._workspace.admin.policy.evidence.writers
         if writers and by not in writers:
             raise NotAllowedError(
                 f"by: {by!r} is not among the policy's writers, so nothing it forms could be admitted"
@@ -302,7 +303,7 @@ class StandingView:
         ):
             raise QuarantineError("this bundle was not exposed by this workspace; expose the return's own view")
         if not isinstance(bundle, ReturnView):
-            contents(view, bundle.items, bundle.experiences)
+            contents(view, bundle.items, bundle.experiences, bundle.salts)
         self._exposed = exposed.epoch
         self._ground: Ground | None = None
         self._epoch = -1
@@ -355,7 +356,9 @@ class StandingView:
             one.id for one in self._view.items if one.id in eligible and eligible[one.id].digest == one.digest
         )
         # A new object each time: any event may change which items evidence is bound to.
-        self._ground = Ground(admitted=still, reader=self._view.identity.principal, writers=frozenset(policy.writers))
+        self._ground = Ground(
+            admitted=still, reader=self._view.identity.principal, writers=frozenset(policy.evidence.writers)
+        )
         self._epoch, self._judged, self._until = head, moment, _next_turn(state, moment)
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.diagnosis.history import drafts, explain, replay
-from readmit.diagnosis.missing_needs import lacking
 from readmit.diagnosis.why import why
 from readmit.records.arguments import explained
 from readmit.records.base import require_flag, require_id
+from readmit.records.error_types import UnknownError
 from readmit.state.past_returns import dispositions, recorded
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from readmit.diagnosis.history import Explanation, Replay
-    from readmit.diagnosis.missing_needs import Lack
     from readmit.diagnosis.symptoms import Diagnosis
     from readmit.records.decisions import (
         ConstraintNote,
@@ -109,13 +108,18 @@ class DecidedReturn:
 
     @property
     def retractions(self) -> Retractions:
-        """What the agent held and should no longer rely on. ``expose`` or ``expose_retractions`` hands it over."""
+        """Items that the agent held and should no longer rely on. ``expose`` or ``expose_retractions`` names them."""
         return self.decision.retractions
 
     @property
     def partial(self) -> bool:
         """Whether the view leaves out duties that are owed."""
         return self.view is not None and self.view.partial
+
+    @property
+    def falls_short(self) -> bool:
+        """Whether it was judged and something is missing, a duty is left out, or nothing is handed over."""
+        return not self.decision.faults and bool(self.missing or self.partial or not self.items)
 
 
 @explained
@@ -135,7 +139,7 @@ class Delivery:
         return self._desk.expose(*self._to, within_batch=require_flag("within_batch", within_batch))
 
     def expose_retractions(self, *, within_batch: bool = False) -> RetractionBundle:
-        """Of a return that was blocked for what it lacks: recheck its retractions, and hand them over.
+        """Of a return that was blocked for missing needs: recheck its retractions, and hand them over.
 
         It holds no item and does not end the absence. An admitted return hands the same over with its view.
         """
@@ -166,12 +170,11 @@ class Return(DecidedReturn, Delivery):
         """Why an item was in or out."""
         return explain(self._desk.log, self.id, require_id("item", item))
 
-    def lacking(self) -> tuple[Lack, ...]:
-        """What is missing, which items last met it, why they are out, and the call that would meet it."""
-        return lacking(self._desk.log, self.id)
-
     def why(self) -> Diagnosis:
-        """The causes of the outcome, near misses, and what would fix it now. For operators, never for the agent."""
+        """The causes of the outcome, near misses, and what would fix it now. For operators, never for the agent.
+
+        Its ``lacks`` are what was missing: which items last met it, why they are out, and the call that would meet it.
+        """
         return why(self._desk, self.id)
 
     def drafts(self) -> dict[str, Drafted]:
@@ -186,4 +189,6 @@ class Return(DecidedReturn, Delivery):
 def past_return(desk: Desk, return_id: str) -> Return:
     """A return that is on the log, to look into. Without its workload's secret it hands nothing over."""
     returned, decision = recorded(desk.log, return_id)
+    if not (desk.writer.is_operators() or desk.writer.author.name == returned.request.identity.principal):
+        raise UnknownError(f"no return {return_id!r} in workspace {desk.log.workspace!r}; see `readmit audit list`")
     return Return(desk, returned.request, decision, tuple(dispositions(desk.log, return_id)), secret="")

@@ -27,8 +27,9 @@ from readmit.records.error_types import RecordError, StoreError
 from readmit.records.identity import Identity, own_id
 from readmit.records.policy import AUTHOR, OWNER, Policy, unreserved
 from readmit.returning.desk import Desk
+from readmit.sources import Looker
 from readmit.sources.lazy_prober import LazyProber
-from readmit.sources.places import PLACES
+from readmit.sources.places import Place
 from readmit.state.authority import check_in_force
 from readmit.trust.signer_file import load_signer
 from readmit.workspace.admin import Admin
@@ -38,7 +39,7 @@ from readmit.workspace.verbs import Verbs
 from readmit.writing.author import Author
 from readmit.writing.item_content import STATEMENT_KINDS, content_of, id_of, inherited, opened_as
 from readmit.writing.new_event import captured, drafts
-from readmit.writing.spelling import normal
+from readmit.writing.nfc_names import normal
 from readmit.writing.workspace_keys import Keys
 from readmit.writing.writer import Writer
 
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
     from readmit.records.acts.kinds import DeclaredKind
     from readmit.records.base import Moment
     from readmit.records.policy import LookRules
-    from readmit.sources import Looker
-    from readmit.sources.places import Place
     from readmit.trust.signer import Signer
     from readmit.writing.item_content import ItemFields, StatementKind
     from readmit.writing.new_event import ObservationEntry, ObservationFields, Source
@@ -82,7 +81,7 @@ class Workspace(Verbs):
         keys: str | Path | None = None,
         prober: Callable[[LookRules], Looker] | None = None,
     ) -> Self:
-        """Open a workspace in a file, or behind a ``postgresql://`` URL, or start one under ``policy``.
+        """Open a workspace in a file or at a ``postgresql://`` URL, or start one under ``policy``.
 
         In an existing one, a policy that is given must equal the one in force, which ``govern`` changes for everybody.
         Its signing keys live in the folder that ``keys`` or ``READMIT_KEYS`` names, or in the user's configuration
@@ -96,7 +95,7 @@ class Workspace(Verbs):
         log, folder = open_store(path, require_name("name", nfc(name)), keys)
         try:
             writer = Writer(log, clock)
-            desk = Desk(writer, Keys(writer, folder), LazyProber(prober, folder_of(path)))
+            desk = Desk(writer, Keys(writer, folder), LazyProber(prober or Looker, folder_of(path)))
             workspace = cls(desk)
             desk.keys.ensure(lambda: policy is None or workspace.as_owner().admin.govern(policy))
             check_in_force(log, None if policy is None else normal(policy))
@@ -158,11 +157,15 @@ class Workspace(Verbs):
         return Agent(self, self._desk, convert(identity, Identity, what="agent"))
 
     def returned(self, return_id: str) -> Return:
-        """A past return, to look into: its decision, why each item was in or out, and a replay."""
+        """A past return, to look into: its decision, why each item was in or out, and a replay.
+
+        The handle of one principal knows its own returns only.
+        """
         return past_return(self._desk, require_id("return_id", return_id))
 
     def doctor(self, agent: Agent | None = None) -> Checkup:
         """The problems of one agent, or of all that departed, if they returned now. Nothing is written."""
+        self._writer.check_operator("doctor")
         return checkup(self._desk, None if agent is None else agent.identity)
 
     @contextmanager
@@ -197,9 +200,9 @@ class Workspace(Verbs):
         if probe is not None:
             if text is not None:
                 raise RecordError("text: the probe reads it; give either text or probe")
-            if not isinstance(probe, PLACES):
+            if not isinstance(probe, Place):
                 raise RecordError(f"probe: {shown(probe)} is not a place; give File(…) or another of readmit.sources")
-            found = probe.capture(self._desk.prober.under(self._writer.policy().looks))
+            found = self._desk.prober.under(self._writer.policy().looks).capture(probe)
             entry = captured(
                 self.name, found.text, found.probe, by=author, now=now, id=id, at=at, source=source or "document",
                 task=task, roles=roles, principals=principals,
@@ -264,7 +267,7 @@ class Workspace(Verbs):
                     policy=self._writer.policy,
                 )
             content = {"kind": kind, "text": text, **content_of(self.record, self.name, author, sources, fields)}
-            name = id_of(content) if id is None else id
+            name = id_of(self._writer.log, content) if id is None else id
             with self._writer.expecting(name, expects, kind, fields, author, nothing=expects_nothing):
                 self._add(EventKind.RECORD, content, name, named=tuple(one for one in (supersedes, expects) if one))
                 if supersedes is not None:
@@ -278,14 +281,16 @@ class Workspace(Verbs):
         *,
         required: Sequence[str],
         critical: Sequence[str] = (),
+        lists: Sequence[str] = (),
         sources: Sequence[str] = (),
         by: str | None = None,
         id: str | None = None,
         **fields: Unpack[ItemFields],
     ) -> str:
-        """Open an obligation: what the role must be able to do, and the dependencies it needs.
+        """Open an obligation: a duty of a role, and the dependencies it needs.
 
-        ``required`` names slots, or dependencies that items support. It needs no evidence. Without an ``id``, the same
+        ``required`` names slots, or dependencies that items support; ``lists`` names those of them that one item meets
+        and of which a view takes as many different items as fit. It needs no evidence. Without an ``id``, the same
         content is the same duty while it is open, and a new duty once it is over; the ``id`` of one that is over is
         refused.
         """
@@ -295,6 +300,7 @@ class Workspace(Verbs):
                 "text": text,
                 "required": listed("required", required),
                 "critical": listed("critical", critical),
+                "lists": listed("lists", lists),
                 **content_of(self.oblige, self.name, self._writer.giver(by, id), sources, fields),
             }
             name = opened_as(self._writer.log, id, content, self._writer.policy, self._writer.now())
@@ -310,10 +316,10 @@ class Workspace(Verbs):
         id: str | None = None,
         **fields: Unpack[ItemFields],
     ) -> str:
-        """Move an obligation's frontier: what is unresolved about it now."""
+        """Move an obligation's frontier: its unresolved work."""
         shared = content_of(self.progress, self.name, self._writer.author.of(by), sources, fields)
         content = {"kind": "frontier", "text": text, "obligation": require_id("obligation", obligation), **shared}
-        return self._add(EventKind.MOVE, content, id_of(content) if id is None else id)
+        return self._add(EventKind.MOVE, content, id_of(self._writer.log, content) if id is None else id)
 
     def _add(self, event: DeclaredKind, content: dict[str, Any], name: str, named: tuple[str, ...] = ()) -> str:
         self._writer.write(event, {"id": name, **content}, by=content["by"], id=name, named=named)
@@ -321,7 +327,7 @@ class Workspace(Verbs):
 
 
 def desk_of(workspace: Workspace) -> Desk:
-    """The parts behind a handle: log, writer, keys and prober. For the rooms of readmit, not for users."""
+    """The desk of a handle: log, writer, keys and prober. For the rooms of readmit, not for users."""
     return workspace._desk  # noqa: SLF001 - of this room
 
 

@@ -8,11 +8,11 @@ from readmit.records.acts.event import EventKind
 from readmit.records.arguments import check_fields
 from readmit.records.base import listed, nfc, require_digest, require_flag, require_id, utc
 from readmit.records.canonical import digest
-from readmit.records.error_types import ConflictError, RecordError, UnknownError
+from readmit.records.error_types import ConflictError, RecordError
 from readmit.records.identity import made_id
-from readmit.records.items import Interval, Item, Obligation, Receipt, Scope
+from readmit.records.items import Interval, Obligation, Receipt, Scope
+from readmit.writing.nfc_names import all_nfc
 from readmit.writing.rights import item_for, known_to
-from readmit.writing.spelling import all_nfc
 from readmit.writing.supersede_check import ending, over
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class UseFields(TypedDict, total=False):
     valid_until: Moment | None
     purposes: Sequence[str]
     """Its purposes; any if none is named."""
-    tasks: Sequence[str]
+    applies_to: Sequence[str]
     """The tasks that it applies to; all of them if none is named."""
 
 
@@ -97,7 +97,7 @@ def content_of(
         private=content.pop("private", False),
     )
     named: dict[str, Any] = {
-        field: all_nfc(listed(field, content.pop(field))) for field in ("purposes", "tasks") if field in content
+        field: all_nfc(listed(field, content.pop(field))) for field in ("purposes", "applies_to") if field in content
     }
     valid = _interval(content.pop("valid_from", None), content.pop("valid_until", None))
     return {
@@ -114,9 +114,9 @@ def _interval(start: Moment | None, end: Moment | None) -> Interval:
     return Interval(start=first, end=last)
 
 
-def id_of(content: dict[str, Any], number: int = 1) -> str:
+def id_of(log: Log, content: dict[str, Any], number: int = 1) -> str:
     """The default id of an item: the same content has the same id. ``number``: of those with this content."""
-    name = f"m{digest(content)[:16]}"
+    name = f"m{log.keyed(digest(content))[:16]}"
     if number > 1:
         name = f"m{digest((name, number))[:16]}"
     return made_id(content["by"], name, content["scope"].principals)
@@ -132,35 +132,20 @@ def inherited(
     fields: ItemFields,
     policy: Callable[[], Policy],
 ) -> tuple[str, ...]:
-    """What a replacement also supports: everything that its predecessor did.
-
-    That is the item it supersedes, or else the last one recorded in its slot for the same task.
-    """
+    """What a replacement also supports: everything that the item did which it supersedes."""
     if not sources and not fields.get("receipts"):
         raise RecordError(
             "inherits: without evidence of its own a statement proves nothing that another one did; give sources"
         )
     if fields.get("drafted") is not None:
         raise RecordError("inherits: a draft takes over nothing; record it without, and link it in your own name")
+    if supersedes is None:
+        raise RecordError("inherits: give supersedes too, the item whose support it takes over")
     own = listed("supports", fields.get("supports", ()))
     # If it was recorded before under this id, it took over its predecessor's support then.
     before = None if id is None or log.named(EventKind.RECORD, id) is None else log.item(id)
-    before = before or _predecessor(log, by, supersedes, fields, policy)
+    before = before or item_for(log, supersedes, by, policy)
     return tuple(dict.fromkeys((*own, *before.supports)))
-
-
-def _predecessor(log: Log, by: str, supersedes: str | None, fields: ItemFields, policy: Callable[[], Policy]) -> Item:
-    if supersedes is not None:
-        return item_for(log, supersedes, by, policy)
-    slot, task = fields.get("slot"), fields.get("task")
-    if slot is not None:
-        rows = reversed(log.in_slot(None if task is None else nfc(task), slot, until=log.head))
-        for item in (event.payload for event in rows):
-            if isinstance(item, Item) and known_to(item, by, policy):
-                return item
-    raise UnknownError(
-        "inherits: nothing to take over; name what this replaces with supersedes, or a slot that is taken"
-    )
 
 
 def opened_as(log: Log, id: str | None, content: dict[str, Any], policy: Callable[[], Policy], now: datetime) -> str:
@@ -174,8 +159,8 @@ def opened_as(log: Log, id: str | None, content: dict[str, Any], policy: Callabl
         if known and (end := ending(log, id, now)) is not None:
             raise ConflictError(f"id: {over(id, end)}; leave id out to open a new one, or choose another id")
         return id
-    name, number = id_of(content), 1
+    name, number = id_of(log, content), 1
     while log.named(EventKind.RECORD, name) is not None and ending(log, name, now) is not None:
         number += 1
-        name = id_of(content, number)
+        name = id_of(log, content, number)
     return name

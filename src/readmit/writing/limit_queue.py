@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import secrets
 import shlex
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING
 
 from readmit.records.acts.draft import Draft
 from readmit.records.acts.event import EventKind
-from readmit.records.acts.held_back import HeldBack, Wait
+from readmit.records.acts.held_back import ERASED_SALT, HeldBack, Wait
 from readmit.records.acts.kinds import kind_named
-from readmit.records.canonical import digest, digest_of
-from readmit.records.error_types import RateError, UnknownError
+from readmit.records.canonical import digest_of
+from readmit.records.error_types import ConflictError, RateError, UnknownError
 from readmit.writing.new_event import append_own
 from readmit.writing.rights import concerned_by
 
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from readmit.records.policy import Policy
 
 # Like departures, which seal what was visible at the time, these would mean something else later.
-_AT_ONCE = frozenset({EventKind.GOVERN, EventKind.APPROVE, EventKind.DECLINE, EventKind.REASSIGN, EventKind.VOID})
+_AT_ONCE = frozenset(
+    {EventKind.GOVERN, EventKind.APPROVE, EventKind.DECLINE, EventKind.REASSIGN, EventKind.VOID, EventKind.FORGET}
+)
 MOST = 20
 """How many acts of one writer may wait. A flood must not become one for the overseers, nor fill the log."""
 
@@ -34,14 +37,16 @@ def file(log: Log, drafts: Sequence[Draft], limit: RateError, *, by: str, policy
     if any(one.kind in _AT_ONCE or not one.kind.is_work for one in drafts):
         return RateError(f"{limit}. It does not wait for that together with a departure, a policy or an answer")
     with log.atomic():
-        name = _name(log, drafts)
-        known = log.named(EventKind.WAIT, name) is not None
-        if not known and sum(one.by == by for one in waiting(log)) >= MOST:
+        own = [one for one in waiting(log) if one.by == by]
+        # A repeated attempt does not wait twice.
+        name = next((one.name for one in own if _repeats(one, drafts)), None)
+        if name is None and len(own) >= MOST:
             return RateError(f"{limit}. It does not wait for that: {MOST} other acts of {by!r} do already")
-        if not known:
-            held = tuple(map(_held_back, drafts))
+        if name is None:
+            # Random: an id that is derived from a content would confirm a guess of it.
+            name, held = secrets.token_hex(8), tuple(map(_held_back, drafts))
             append_own(log, EventKind.WAIT, Wait(events=held, limit=str(limit)[:2_000]), id=name, by=by, at=now)
-    who = f"--by {shlex.quote(policy.overseers[0])}" if policy.overseers else "--as-owner"
+    who = f"--by {shlex.quote(policy.evidence.overseers[0])}" if policy.evidence.overseers else "--as-owner"
     return RateError(f"{limit}. It waits as {name}: `readmit admin approve {name} {who}` lets it through")
 
 
@@ -56,20 +61,18 @@ def answer(log: Log, name: str) -> Event | None:
 
 
 def held_back(log: Log, name: str) -> Iterator[Draft]:
-    """The events that wait under a name, as they were written. Each may refer to what was appended before it."""
+    """The events that wait under a name, as they were written. Each may refer to the events appended before it."""
     event = log.named(EventKind.WAIT, name)
     if event is None or not isinstance(event.payload, Wait):
         raise UnknownError(f"nothing waits as {name!r} in workspace {log.workspace!r}; see `readmit doctor`")
     return (_as_written(log, one) for one in event.payload.events)
 
 
-def _name(log: Log, drafts: Sequence[Draft]) -> str:
-    """The same for the same content, so that a repeated attempt does not wait twice; a new one once it was answered."""
-    content = [(str(one.kind), one.by, one.digest) for one in drafts]
-    number = 1
-    while answer(log, name := digest((content, number))[:16]) is not None:
-        number += 1
-    return name
+def _repeats(waits: Event, drafts: Sequence[Draft]) -> bool:
+    """Whether events with the same content wait."""
+    assert isinstance(waits.payload, Wait)  # noqa: S101 - of the kind
+    held = [(one.kind, one.by, one.body.encode()) for one in waits.payload.events]
+    return held == [(str(one.kind), one.by, one.body) for one in drafts]
 
 
 def _held_back(one: Draft) -> HeldBack:
@@ -79,6 +82,7 @@ def _held_back(one: Draft) -> HeldBack:
         by=one.by,
         at=one.at,
         body=one.body.decode(),
+        salt=one.salt.hex(),
         named=one.named,
         given=one.given,
         signature=b64encode(one.signature or b"").decode(),
@@ -86,7 +90,9 @@ def _held_back(one: Draft) -> HeldBack:
 
 
 def _as_written(log: Log, one: HeldBack) -> Draft:
-    kind, body = kind_named(one.kind), one.body.encode()
+    if one.salt == ERASED_SALT:
+        raise ConflictError("what waits was forgotten, so there is nothing to approve; decline it")
+    kind, body, salt = kind_named(one.kind), one.body.encode(), bytes.fromhex(one.salt)
     payload = kind.decode(body)
     return Draft(
         id=one.id,
@@ -95,7 +101,8 @@ def _as_written(log: Log, one: HeldBack) -> Draft:
         at=one.at,
         payload=payload,
         body=body,
-        digest=digest_of(body),
+        salt=salt,
+        digest=digest_of(salt + body),
         named=one.named,
         given=one.given,
         signature=b64decode(one.signature) or None,

@@ -32,35 +32,35 @@ def check_limits(log: Log, draft: Draft, policy: Callable[[], Policy], now: date
 
 
 def _check_ends(log: Log, draft: Draft, ends: int, rules: Policy, now: datetime) -> None:
-    limit = rules.invalidations_per_writer
+    limit = rules.limits.invalidations
     if ends <= limit and (ended := log.ended(draft.by, since=_since(rules, now))) + ends <= limit:
         return
     before = "" if ends > limit else f", and it has ended {ended}"
     raise RateError(
         f"this {draft.kind} would end {counted(ends, 'thing')}{before}; "
-        f"{draft.by!r} may end {limit} within {_window(rules)} (the policy's invalidations_per_writer): "
+        f"{draft.by!r} may end {limit} within {_window(rules)} (the policy's limits.invalidations): "
         f"{'' if ends > limit else 'wait, or '}let {overseers(rules)} raise the limit"
     )
 
 
 def _check_duties(log: Log, by: str, rules: Policy, now: datetime) -> None:
-    limit = rules.duties_per_writer
+    limit = rules.limits.duties
     if log.duties_opened(by, since=_since(rules, now)) < limit:
         return
     raise RateError(
         f"{by!r} opened {counted(limit, 'duty')} for others within {_window(rules)}, as many as it may "
-        f"(the policy's duties_per_writer): wait, or let {overseers(rules)} raise the limit"
+        f"(the policy's limits.duties): wait, or let {overseers(rules)} raise the limit"
     )
 
 
 def overseers(rules: Policy) -> str:
     """Who may raise a limit, by name."""
-    return f"an overseer ({', '.join(rules.overseers)})" if rules.overseers else f"{OWNER!r}"
+    return f"an overseer ({', '.join(rules.evidence.overseers)})" if rules.evidence.overseers else f"{OWNER!r}"
 
 
 def _since(rules: Policy, now: datetime) -> datetime:
-    return now - timedelta(seconds=rules.invalidation_window_seconds)
+    return now - timedelta(seconds=rules.limits.window_seconds)
 
 
 def _window(rules: Policy) -> str:
-    return f"{rules.invalidation_window_seconds} s"
+    return f"{rules.limits.window_seconds} s"

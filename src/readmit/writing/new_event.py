@@ -16,7 +16,7 @@ from readmit.records.canonical import convert
 from readmit.records.error_types import RecordError
 from readmit.records.evidence import Evidence
 from readmit.writing.item_content import scope_of
-from readmit.writing.spelling import normal
+from readmit.writing.nfc_names import normal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 Source: TypeAlias = Literal["message", "tool_result", "document"]
-"""What was observed."""
+"""The kind of place that an observation is from."""
 _SOURCES = get_args(Source)
 
 
@@ -55,8 +55,13 @@ def append_own(
 ) -> int:
     """Append an event that readmit itself writes, without limits or rights to check. Returns its epoch."""
     entry = draft(kind, payload, id=id, by=by, at=at, given=now is not None)
-    (epoch,) = log.append([entry], now=at if now is None else now)
+    (epoch,) = append_drafts(log, [entry], now=at if now is None else now)
     return epoch
+
+
+def append_drafts(log: Log, drafts: Sequence[Draft], *, now: datetime) -> list[int]:
+    """Append events that readmit itself writes and that are drafted already. Returns their epochs."""
+    return log.append(drafts, now=now)
 
 
 class ObservationFields(TypedDict, total=False):

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 from itertools import product
-from typing import TYPE_CHECKING, get_args
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from readmit.records.error_types import ConflictError
 from readmit.records.identity import Identity
-from readmit.records.reasons import Grant
-from readmit.records.verdicts import Verdict
 from readmit.rules.invalidate.overrule import reaches
 from readmit.writing.slot_check import OF_THE_READER, examined_for
 from readmit.writing.supersede_check import Replacements
@@ -28,29 +24,26 @@ if TYPE_CHECKING:
 
 
 def check_needed(log: Log, item: Item, said: Overrule, policy: Policy, now: datetime) -> None:
-    """Refuse it if, for nobody who may return before it lapses, it reaches anything that is against the item."""
-    if any(isinstance(event.payload, Verdict) and event.payload.use for event in log.about([item.id], until=log.head)):
-        # Such a verdict counts for one purpose of a return, and nobody knows yet which returns there will be.
-        return
+    """Refuse an overruling that reaches no cause against the item for any agent who may return before it lapses."""
     found: list[Cause] = []
     # What is against one recording of a statement may count against the others.
     recordings = Replacements(log, now).statement(item.id)
-    purpose, grant, last = next(iter(item.purposes), None), said.grant, said.expires - timedelta(microseconds=1)
+    purpose, last = next(iter(item.purposes), None), said.expires - timedelta(microseconds=1)
     # Some doubts count only against what a duty calls critical, and nobody knows yet which duties a return will find.
-    policy = msgspec.structs.replace(policy, on_unsure="exclude", invalid_at=policy.suspect_at)
+    policy = policy.changed(paper={"on_unsure": "exclude"}, evidence={"invalid_at": policy.evidence.suspect_at})
     for reader, moment in product(_readers(log, item), (now, last)):
         examined = examined_for(log, reader, recordings, purpose=purpose, policy=policy, now=moment)
         rejected = examined.gated.rejected.get(item.id)
         against = () if rejected is None else rejected.causes
-        if any(
-            reaches(grant, log.head + 1, cause) for cause in (*against, *examined.findings.overruled.get(item.id, ()))
-        ):
+        if any(reaches(log.head + 1, cause) for cause in (*against, *examined.findings.overruled.get(item.id, ()))):
             return
         found += (cause for cause in against if cause.reason.state not in OF_THE_READER)
     if not found:
         raise ConflictError(f"target: nothing is against {item.id!r}, so there is nothing to overrule")
-    causes = ", ".join(dict.fromkeys(f"{cause.reason} ({_remedy(cause, log.head + 1)})" for cause in found))
-    raise ConflictError(f"grant: {grant!r} sets nothing aside that is against {item.id!r}: {causes}")
+    causes = ", ".join(dict.fromkeys(str(cause.reason) for cause in found))
+    raise ConflictError(
+        f"target: no overruling restores {item.id!r}, which is out for {causes}; record it again from later evidence"
+    )
 
 
 def _readers(log: Log, item: Item) -> Iterator[Identity]:
@@ -60,8 +53,3 @@ def _readers(log: Log, item: Item) -> Iterator[Identity]:
     for departed in log.agents():
         if task in (None, departed.identity.task):
             yield departed.identity
-
-
-def _remedy(cause: Cause, epoch: int) -> str:
-    meant = next((one for one in get_args(Grant) if reaches(one, epoch, cause)), None)
-    return "no grant sets it aside; record it again from later evidence" if meant is None else f"grant={meant!r}"

@@ -8,7 +8,7 @@ plan.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -49,13 +49,14 @@ class Notice(msgspec.Struct, frozen=True):
     news: str
     written_by: str
     since: datetime
-    on_concurrent: str = "ask"
+    on_concurrent: Literal["ask", "newest"] | tuple[str, ...] = "ask"
 
     def __str__(self) -> str:
+        decides = self.on_concurrent if isinstance(self.on_concurrent, str) else ", ".join(self.on_concurrent)
         then = (
             "Say which of them holds."
             if self.on_concurrent == "ask"
-            else f"The policy's on_concurrent decides: {self.on_concurrent}."
+            else f"The policy's on_concurrent decides: {decides}."
         )
         return (
             f"From {self.since:%Y-%m-%d %H:%M} UTC on, {self.slot} is contested: {self.planned_by} planned {self.plan} "
@@ -92,7 +93,7 @@ def _comparable(plan: Item, item: Item, named: Collection[str], policy: Policy) 
         and (plan.scope.task is None or item.scope.task is None or plan.scope.task == item.scope.task)
         and overlap(plan.scope.principals, item.scope.principals)
         and overlap(plan.purposes, item.purposes)
-        and overlap(plan.tasks, item.tasks)
+        and overlap(plan.applies_to, item.applies_to)
     )
 
 
@@ -163,12 +164,19 @@ def notices(log: Log, by: str | None, policy: Policy, now: datetime) -> Iterator
         plan, news = sides = [log.item(name) for name in (event.payload.plan, event.payload.items[-1])]
         if not _is_for(sides, by, policy):
             continue
-        asked = msgspec.structs.replace(policy, on_concurrent="ask", authority=())
+        asked = policy.changed(evidence={"on_concurrent": "ask"})
         found = judged(log, _use(plan, news), asked, later(event.effective, now))
         causes = () if found is None else found.causes.get(plan.id, ())
         if any(cause.ref == event.name and cause.reason is Reason.CONCURRENT_UPDATE for cause in causes):
             yield Notice(
-                event.name, plan.slot or "", plan.id, plan.by, news.id, news.by, event.effective, policy.on_concurrent
+                event.name,
+                plan.slot or "",
+                plan.id,
+                plan.by,
+                news.id,
+                news.by,
+                event.effective,
+                policy.evidence.on_concurrent,
             )
 
 

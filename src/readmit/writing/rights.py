@@ -76,12 +76,12 @@ def check_id(draft: Draft, *, hidden: object) -> None:
 
 def _is_for(what: Item | Evidence, by: str, policy: Callable[[], Policy]) -> bool:
     named = what.scope.principals
-    return not named or by in {what.by, *named, OWNER, AUTHOR} or by in policy().overseers
+    return not named or by in {what.by, *named, OWNER, AUTHOR} or by in policy().evidence.overseers
 
 
 def check_may_touch(item: Item, *, by: str, verb: str, policy: Callable[[], Policy]) -> None:
     """Refuse readers of a private item who are neither its author nor an overseer."""
-    if item.scope.visibility != "private" or by in {item.by, OWNER, AUTHOR} or by in policy().overseers:
+    if item.scope.visibility != "private" or by in {item.by, OWNER, AUTHOR} or by in policy().evidence.overseers:
         return
     raise NotAllowedError(f"{by!r} may not {verb} {item.id!r}: a private item is for its author and the overseers")
 
@@ -128,7 +128,7 @@ def is_contest(dispute: Dispute) -> bool:
 
 def check_may_end(log: Log, item: Item, *, by: str, verb: str, policy: Policy) -> None:
     """Refuse principals who may not end a duty or a constraint."""
-    if by != AUTHOR and (by == item.by or by in policy.overseers or _owes(log, item, by)):
+    if by != AUTHOR and (by == item.by or by in policy.evidence.overseers or _owes(log, item, by)):
         return
     if not isinstance(item, Obligation):
         raise NotAllowedError(

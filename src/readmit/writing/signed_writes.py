@@ -16,6 +16,7 @@ from readmit.trust.writer_signatures import Authority, SigningDomain, is_finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from readmit.log.log import Log
     from readmit.records.acts.draft import Draft
@@ -68,6 +69,11 @@ class Signatures:
         if self._domain is None:
             self._domain = domain_of(self._log)
         return self._domain.sign(entry, author.signer)
+
+    def append(self, entry: Draft, author: Author, now: datetime) -> int:
+        """Append an event of its author, signed if that one signs, without limits to check. Returns its epoch."""
+        (epoch,) = self._log.append([self.signed(entry, author)], now=now, check=self.check)
+        return epoch
 
     def check(self, entry: Draft) -> None:
         """Refuse an event that is not signed although it must be, or whose signature does not count."""
@@ -124,11 +130,13 @@ def check_signed(entry: Draft, found: Authority | None) -> None:
     raise NotAllowedError(f"{by!r} must sign this {entry.kind}: {why}; write through {handle}, or with --signer")
 
 
-_GOVERNING = frozenset({EventKind.GOVERN, EventKind.KEY, EventKind.WRITER, EventKind.VOID, EventKind.REASSIGN})
+_GOVERNING = frozenset(
+    {EventKind.GOVERN, EventKind.KEY, EventKind.WRITER, EventKind.REASSIGN, EventKind.VOID, EventKind.FORGET}
+)
 
 
 def _check_governable(policy: Policy, found: Authority | None) -> None:
-    if policy.writers_signed == "required" and (found is None or not found.current(OWNER)):
+    if policy.evidence.writers_signed == "required" and (found is None or not found.current(OWNER)):
         raise RecordError(
             "writers_signed: before signatures are required, the owner needs a key of its own, or nobody could change "
             "the policy again: workspace.as_owner(signer=…).writers.enrol('owner', …), or "

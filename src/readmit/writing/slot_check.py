@@ -48,7 +48,7 @@ class SlotUse(NamedTuple):
     task: str | None
     purposes: Sequence[str] = ()
     kind: str = Kind.FACT
-    """The kind of what is written there."""
+    """The kind of the new item."""
     principal: str = ""
     """Who reads them; by default somebody uninvolved."""
 
@@ -72,7 +72,7 @@ def holders(log: Log, use: SlotUse, policy: Policy, now: datetime) -> SlotHolder
 
 
 class JudgedSlot(NamedTuple):
-    """The statements about a slot, and what is against each besides who reads it and for what."""
+    """The statements about a slot, and the causes against each that do not depend on reader and purpose."""
 
     snapshot: Snapshot
     causes: Mapping[str, tuple[Cause, ...]]
@@ -83,7 +83,7 @@ class JudgedSlot(NamedTuple):
 
 
 def judged(log: Log, use: SlotUse, policy: Policy, now: datetime, *, until: int | None = None) -> JudgedSlot | None:
-    """What is against the statements about a slot, at the end of the log or up to an epoch. None if there are none."""
+    """The causes against the statements about a slot, at the end of the log or at an epoch. None without statements."""
     epoch, tasks = log.head if until is None else until, dict.fromkeys((None, use.task))
     names = [event.name for one in tasks for event in log.in_slot(one, use.slot, until=epoch)]
     if not names:
@@ -197,8 +197,11 @@ def unseen(
     if basis is None:
         return None
     tasks = dict.fromkeys((None, item.scope.task))
-    later = [event for task in tasks for event in log.in_slot(task, item.slot, until=log.head) if event.epoch > basis]
-    if not any(_rivals(event.payload, item, named) for event in later):
+    there = [event for task in tasks for event in log.in_slot(task, item.slot, until=log.head)]
+    if not any(event.epoch > basis and _rivals(event.payload, item, named) for event in there):
+        return None
+    if item.drafted is not None and all(_is_drafted(event.payload) for event in there):
+        # A slot that only models wrote in is no one thing to contest.
         return None
     rules = policy()
     found = holders(log, SlotUse(item.slot, item.scope.task, item.purposes), rules, now)
@@ -231,10 +234,14 @@ def _rivals(other: object, item: Item, named: Collection[str]) -> bool:
         and other.id not in (item.id, *named)
         and not same_statement(other, item)
         and overlap(other.purposes, item.purposes)
-        and overlap(other.tasks, item.tasks)
+        and overlap(other.applies_to, item.applies_to)
         # A private statement replaces for those it names alone, and its id is not for others.
         and set(other.scope.principals) == set(item.scope.principals)
     )
+
+
+def _is_drafted(payload: object) -> bool:
+    return isinstance(payload, Item) and payload.drafted is not None
 
 
 def overlap(some: Sequence[str], others: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.records.acts.event import EventKind, Revoke, Settle, Supersede
+from readmit.records.acts.forgotten import Forget
 from readmit.records.error_types import ConflictError
 from readmit.records.items import Item
 from readmit.records.same_statement import same_statement
@@ -99,7 +100,7 @@ def _recordings(log: Log, name: str) -> Iterator[str]:
 def ending(log: Log, duty: str, now: datetime) -> Event | None:
     """What ended a duty: it was settled, withdrawn or replaced."""
     marks = [event for event in log.about([duty], until=log.head) if event.holds(now)]
-    if ended := [mark for mark in marks if isinstance(mark.payload, Settle | Revoke)]:
+    if ended := [mark for mark in marks if isinstance(mark.payload, Settle | Revoke | Forget)]:
         return ended[0]
     replaced = frozenset().union(*Replacements(log, now).of(frozenset((duty,))))
     named = (mark for mark in marks if isinstance(mark.payload, Supersede) and mark.payload.successor in replaced)
@@ -108,5 +109,7 @@ def ending(log: Log, duty: str, now: datetime) -> Event | None:
 
 def over(duty: str, end: Event) -> str:
     """What became of a duty, in words."""
-    how = {EventKind.SETTLE: "settled", EventKind.REVOKE: "withdrawn"}.get(end.kind, "replaced")
+    how = {EventKind.SETTLE: "settled", EventKind.REVOKE: "withdrawn", EventKind.FORGET: "forgotten"}.get(
+        end.kind, "replaced"
+    )
     return f"duty {duty!r} is over: {end.by} {how} it at epoch {end.epoch}"

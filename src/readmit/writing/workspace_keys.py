@@ -45,7 +45,7 @@ class Keys:
         self.handed_over: Watermark = MemoryWatermark()
         """The epoch of the last exposure: a restored backup ends before it."""
         self.pin: Pin = MemoryPin()
-        """What is known of the log from outside its database."""
+        """The head of the log that was pinned outside its database."""
         if directory is not None:
             self.handed_over = mark_of(directory, log.workspace)
             self.pin = pin_of(directory, log.workspace)

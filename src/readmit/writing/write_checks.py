@@ -22,6 +22,7 @@ from readmit.records.acts.event import (
     Supersede,
     Suspect,
 )
+from readmit.records.acts.forgotten import FORGOTTEN
 from readmit.records.acts.held_back import Approve, Decline
 from readmit.records.acts.looks import Resource
 from readmit.records.acts.moments import Void
@@ -50,7 +51,9 @@ if TYPE_CHECKING:
     from readmit.records.items import Scope
     from readmit.records.policy import Policy
 
-_GOVERNING = frozenset({EventKind.GOVERN, EventKind.APPROVE, EventKind.DECLINE, EventKind.REASSIGN, EventKind.VOID})
+_GOVERNING = frozenset(
+    {EventKind.GOVERN, EventKind.APPROVE, EventKind.DECLINE, EventKind.REASSIGN, EventKind.VOID, EventKind.FORGET}
+)
 
 
 def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime, *, limited: bool = True) -> None:
@@ -167,11 +170,12 @@ class _Checks:
             case Settle():
                 self._end(_obligation("target", targets[0]))
             case Overrule(expires=expires) as overrule:
+                if targets[0].text == FORGOTTEN:
+                    raise ConflictError(f"target: the text of {targets[0].id!r} was forgotten: record it again instead")
                 moment = later(self._now, self._log.learnt)
                 if expires <= moment:
                     raise RecordError(f"expires: {expires.isoformat()} has passed; give a moment in the future")
-                if overrule.grant == "settle":
-                    rights.check_no_rival(self._log, targets[0], by=self._draft.by, verb="overrule")
+                rights.check_no_rival(self._log, targets[0], by=self._draft.by, verb="overrule")
                 check_needed(self._log, targets[0], overrule, self._policy(), moment)
             case Verdict(pair=pair) | Suspect(pair=pair):
                 self._check_evidence(pair.evidence)
@@ -316,7 +320,7 @@ def _takes_out(item: Item, now: datetime) -> bool:
 
 
 def _check_writer(log: Log, draft: Draft, policy: Callable[[], Policy]) -> None:
-    if draft.kind is EventKind.OVERRULE and draft.by not in {*policy().overseers} - {AUTHOR}:
+    if draft.kind is EventKind.OVERRULE and draft.by not in {*policy().evidence.overseers} - {AUTHOR}:
         raise NotAllowedError(f"{draft.by!r} may not overrule: add it to the policy's overseers")
     if draft.kind in _GOVERNING:
         check_governor(log, draft.by, policy(), draft.kind)
@@ -331,13 +335,13 @@ def _check_writer(log: Log, draft: Draft, policy: Callable[[], Policy]) -> None:
     if not (draft.kind.invalidates or draft.kind is EventKind.OPEN):
         return
     rules = policy()
-    if rules.writers and draft.by not in rules.writers:
+    if rules.evidence.writers and draft.by not in rules.evidence.writers:
         raise NotAllowedError(f"{draft.by!r} may not {draft.kind.verb} here: add it to the policy's writers")
 
 
 def check_governor(log: Log, by: str, policy: Policy, what: str) -> None:
     """Only the owner and overseers change the policy and keys, and none of them while away."""
-    if by != OWNER and by not in policy.overseers:
+    if by != OWNER and by not in policy.evidence.overseers:
         raise NotAllowedError(f"{by!r} may not {what}: act as {OWNER!r}, or add it to the policy's overseers")
     if by != OWNER and is_away(log, by, None):
         raise NotAllowedError(f"{by!r} may not {what} while it is away: come back first, or act as {OWNER!r}")

@@ -16,20 +16,21 @@ from readmit.records.acts.event import EventKind, Resolve
 from readmit.records.acts.held_back import Approve
 from readmit.records.acts.moments import Void
 from readmit.records.base import listed, nfc, require_flag, require_id, utc
-from readmit.records.error_types import RateError, RecordError
+from readmit.records.error_types import NotAllowedError, RateError, RecordError
 from readmit.records.identity import check_giver
 from readmit.records.items import Frontier, Item, Obligation
+from readmit.records.policy import AUTHOR, OWNER
 from readmit.rules.capture.moment import later
 from readmit.state.authority import policy_in_force
 from readmit.state.log_moment import HostClock, resumed
 from readmit.writing.author import ANYBODY
 from readmit.writing.limit_queue import file, held_back
 from readmit.writing.new_event import Observer, new_event
+from readmit.writing.nfc_names import all_nfc
 from readmit.writing.passed_plans import contest_plans
 from readmit.writing.rights import concerned_by
 from readmit.writing.signed_writes import Signatures
 from readmit.writing.slot_check import SlotUse, check_expected, check_replaces, contest, counts, unseen
-from readmit.writing.spelling import all_nfc
 from readmit.writing.write_checks import check
 
 if TYPE_CHECKING:
@@ -90,6 +91,18 @@ class Writer:
     def policy(self) -> Policy:
         """The policy in force."""
         return policy_in_force(self.log)
+
+    def is_operators(self) -> bool:
+        """Whether the handle is that of the program itself, the owner or an overseer, not of another principal."""
+        return self.author.name in (None, OWNER, AUTHOR, *self.policy().evidence.overseers)
+
+    def check_operator(self, what: str) -> None:
+        """Refuse the handle of one principal what shows or changes things of the others."""
+        if not self.is_operators():
+            raise NotAllowedError(
+                f"{what}: this handle is that of {self.author.name!r}, and it is for the owner and the overseers; "
+                "use a handle from Workspace.open or workspace.as_owner()"
+            )
 
     def write(
         self,

@@ -49,7 +49,7 @@ def opened(folder: str, threads: str) -> Iterator[tuple[Any, Workspace, Any]]:
     """The graph, the workspace and the store, as a worker opens them when it starts."""
     with ExitStack() as stack:
         place = os.environ.get(STORE, f"{folder}/trip.db")
-        team = stack.enter_context(Workspace.open(place, policy=Policy(fill=True)))
+        team = stack.enter_context(Workspace.open(place, policy=Policy(returns={"fill": "always"})))
         planner = team.agent("planner", role="planner", task=TASK)
         if threads.startswith("postgres"):
             inner: Any = stack.enter_context(PostgresSaver.from_conn_string(threads))

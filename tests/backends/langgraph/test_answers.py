@@ -446,7 +446,7 @@ def test_an_update_after_the_return_does_not_let_the_old_answer_in(shop: Shop) -
 
 
 def test_a_reset_does_not_let_the_old_answer_in(shop: Shop) -> None:
-    shop.trip.team.as_owner().admin.govern(Policy(fill=True, on_incomplete="reset"))
+    shop.trip.team.as_owner().admin.govern(Policy(returns={"fill": "always", "on_incomplete": "reset"}))
     graph = shop.graph()
     invoke(graph, {}, thread())
     shop.away()

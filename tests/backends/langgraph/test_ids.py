@@ -16,8 +16,8 @@ from langgraph.store.memory import InMemoryStore
 from readmit.backends.id_escape import escape_id, unescaped
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, TeamStore, sources
 from readmit.backends.langgraph.graph_places import LONGEST_ID, GraphPlace, record_id
-from readmit.records.error_types import UnknownError
-from readmit.workspace.memory_handle import Memory
+from readmit.errors import UnknownError
+from readmit.memory import Memory
 from tests.backends.langgraph.trip import Trip
 
 if TYPE_CHECKING:

@@ -20,9 +20,10 @@ from langgraph.types import Command, interrupt
 
 from readmit import Policy, Workspace
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, ainvoke, invoke, sources
+from readmit.errors import QuarantineError
+from readmit.events import EventKind
 from readmit.memory import Memory, for_langgraph
-from readmit.records.acts.event import EventKind
-from readmit.records.error_types import QuarantineError, StaleAnswerError
+from readmit.records.error_types import StaleAnswerError
 from tests.backends.langgraph.savers import SAVERS, opened_saver
 from tests.backends.langgraph.trip import FRESH, TASK, Trip, answered, thread
 from tests.scene import Clock
@@ -192,7 +193,9 @@ def test_another_worker_judges_it_by_its_own_clock(place: str, request: pytest.F
     (tmp_path / "keys").mkdir()
 
     def open_(now: Clock) -> Any:
-        team = Workspace.open(where, name="leases", policy=Policy(fill=True), clock=now, keys=tmp_path / "keys")
+        team = Workspace.open(
+            where, name="leases", policy=Policy(returns={"fill": "always"}), clock=now, keys=tmp_path / "keys"
+        )
         planner = team.agent("planner", role="planner", task=TASK)
 
         def pay(_: Till) -> Till:

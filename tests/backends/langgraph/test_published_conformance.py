@@ -111,13 +111,13 @@ async def connected(kind: str, threads: str, stack: AsyncExitStack, shared: dict
 
 @contextmanager
 def front(place: Path, inner: Any) -> Iterator[ReturningSaver]:
-    with Workspace.open(place, policy=Policy(fill=True)) as team:
+    with Workspace.open(place, policy=Policy(returns={"fill": "always"})) as team:
         planner = team.agent("planner", role="planner", task="trip")
         yield ReturningSaver(inner, agent=planner, log=team.admin.log)
 
 
 def prepared(place: Path, *, returned: bool) -> None:
-    with Workspace.open(place, policy=Policy(fill=True)) as team:
+    with Workspace.open(place, policy=Policy(returns={"fill": "always"})) as team:
         seen = team.observe("We travel in May.", by="scout", task="trip")
         team.record("We travel in May.", by="scout", sources=[seen], task="trip")
         planner = team.agent("planner", role="planner", task="trip")

@@ -18,7 +18,7 @@ from langgraph.types import Command
 
 from readmit import Policy
 from readmit.backends.langgraph import ReturningSaver, ReturnInterrupt, ainvoke, as_node, invoke
-from readmit.records.error_types import BackendError, QuarantineError
+from readmit.errors import BackendError, QuarantineError
 from readmit.testing.reachable import objects
 from tests.backends.langgraph.savers import SAVERS, opened_saver
 from tests.backends.langgraph.trip import FRESH, STALE, State, Trip, answered, answers, planning, thread
@@ -122,7 +122,7 @@ class TestEverySaver:
         assert FRESH in answered(graph, "yes")["answer"]
 
     def test_a_reset_starts_from_nothing(self, saver: BaseCheckpointSaver[Any]) -> None:
-        trip = Trip(Policy(fill=True, on_incomplete="reset"))
+        trip = Trip(Policy(returns={"fill": "always", "on_incomplete": "reset"}))
         graph = planning(front(saver, trip))
         graph.invoke({"plan": STALE}, thread())
         trip.planner.depart()

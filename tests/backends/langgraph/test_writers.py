@@ -19,8 +19,8 @@ from langgraph.store.memory import InMemoryStore
 from readmit.backends.bank_lock import lock_name
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, TeamStore, sources
 from readmit.backends.langgraph.graph_places import GraphPlace, record_id
-from readmit.records.error_types import NotAllowedError, QuarantineError
-from readmit.workspace.memory_handle import Memory
+from readmit.errors import NotAllowedError, QuarantineError
+from readmit.memory import Memory
 from tests.backends.langgraph.trip import Trip
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from langgraph.store.base import BaseStore, Op, Result
 
-    from readmit.workspace.agent import Agent
+    from readmit import Agent
 
 pytestmark = pytest.mark.backends
 PLACE = ("dates",)
@@ -235,7 +235,7 @@ class Slow(SqliteStore):
 import sqlite3
 file, store = sys.argv[1:]
 connection = sqlite3.connect(store, isolation_level=None, check_same_thread=False)
-with Workspace.open(file, policy=Policy(fill=True)) as team:
+with Workspace.open(file, policy=Policy(returns={"fill": "always"})) as team:
     memory = LangGraphMemory(Slow(connection), team.name, history=team.admin.log.memories)
     agent = team.agent("planner", role="planner", task="trip")
     with sources("may"):
@@ -255,7 +255,7 @@ def test_a_writer_in_another_process_waits_its_turn(tmp_path: Path) -> None:
     connection = sqlite3.connect(other, isolation_level=None, check_same_thread=False)
     inner = SqliteStore(connection)
     inner.setup()
-    with Workspace.open(file, policy=Policy(fill=True)) as team:
+    with Workspace.open(file, policy=Policy(returns={"fill": "always"})) as team:
         seen = team.observe("We travel in May.", by="scout", task="trip")
         team.record("We travel in May.", id="may", by="scout", sources=[seen], task="trip")
         memory = LangGraphMemory(inner, team.name, history=team.admin.log.memories)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.store.base import BaseStore
 
-    from readmit.workspace.agent import Agent
+    from readmit import Agent
 
 TASK = "trip"
 STALE = "Rooms are booked at the Sunmere hotel."
@@ -50,7 +50,7 @@ class Trip:
         place: Path | str = ":memory:",
     ) -> None:
         options: dict[str, Any] = {} if clock is None else {"clock": clock}
-        self.team = Workspace.open(place, policy=policy or Policy(fill=True), **options)
+        self.team = Workspace.open(place, policy=policy or Policy(returns={"fill": "always"}), **options)
         seen = self.team.observe(STALE, by="scout", task=TASK)
         self.hotel = self.team.record(STALE, id="h0", by="scout", slot="hotel", sources=[seen], task=TASK)
         dates = self.team.observe("We travel in May.", by="scout", task=TASK)

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.records.error_types import RecordError
-from readmit.records.policy import Policy
-from readmit.records.verdicts import Answer, Pair, Ruling, Verdict
+from readmit import Answer, Pair, Verdict
+from readmit.errors import RecordError
+from readmit.lab import Ruling
+from readmit.policies import Policy
 from readmit_bench.evaluation import scores
 from readmit_bench.evaluation.development import StalePair
 from readmit_bench.evaluation.pairs import LabelledPair, PairJudgment, evaluate, load_cases, stale_cases, three_answers
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 YES, NO, UNSURE = Answer.INVALIDATES, Answer.COMPATIBLE, Answer.UNSURE
-EVERY = Policy(min_confidence=Decimal(0))
+EVERY = Policy(paper={"min_confidence": Decimal(0)})
 
 
 def case(name: str, *, invalidates: bool) -> LabelledPair:
@@ -103,7 +104,7 @@ def test_a_score_decides_at_the_thresholds_of_the_policy() -> None:
     assert (report.rule, report.taken_out.at, report.withheld.at) == ("one score", "score ≥ 0.5", "score ≥ 0.3")
     # Scores .5 .49 .9 .29 against .3 .299 0 and no answer: 11.5 of 16 comparisons won.
     assert report.auc.value == 11.5 / 16
-    paper = Policy(invalid_at=Decimal("0.51"), suspect_at=Decimal("0.51"))
+    paper = Policy(evidence={"invalid_at": Decimal("0.51"), "suspect_at": Decimal("0.51")})
     assert [one.ruling for one in evaluate(CASES, says(table), policy=paper, resamples=50).judged][:3] == [
         Ruling.COMPATIBLE,
         Ruling.COMPATIBLE,
@@ -177,9 +178,9 @@ def written(path: Path, *rows: object) -> Path:
 
 
 def test_the_three_formats_are_distinguished(tmp_path: Path) -> None:
-    own = {"id": "1", "old": "Rome", "new": "Oslo", "invalidates": True, "use": "booking"}
+    own = {"id": "1", "old": "Rome", "new": "Oslo", "invalidates": True}
     assert load_cases(written(tmp_path / "own.jsonl", own)).cases == [
-        LabelledPair(id="1", old="Rome", new="Oslo", invalidates=True, use="booking")
+        LabelledPair(id="1", old="Rome", new="Oslo", invalidates=True)
     ]
     record = {"uid": "u", "type": "T1", "M_old": "o", "M_new": "n", "relevant_session_index": [0, 3], "explanation": ""}
     two = load_cases(written(tmp_path / "stale.jsonl", record, record | {"uid": "v", "M_new": "m"}), seed=4)

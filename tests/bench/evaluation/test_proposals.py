@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import tarfile
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,7 @@ from readmit_bench.evaluation.development import (
 from readmit_bench.evaluation.histories import SESSIONS, build_history, histories, statements_only
 from readmit_bench.evaluation.plain_tables import proposals_table
 from readmit_bench.evaluation.plots import plot_proposals
-from readmit_bench.evaluation.proposals import PlainCosine, Vectorizer, measure
+from readmit_bench.evaluation.proposals import NEAR, PlainCosine, Vectorizer, measure
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +67,26 @@ def test_a_buried_statement_stands_inside_an_unrelated_session() -> None:
     assert history.sessions[history.old].text == "old 0"
 
 
+def test_over_statements_each_fact_is_an_item_and_a_session_without_any_is_no_evidence() -> None:
+    filler = [Filler(f"Chat {n}. More chat.", () if n % 2 else (f"one {n}", f"two {n}")) for n in range(60)]
+    (turns,) = histories(PAIRS[4:5], IMPLIED, filler, seed=1)
+    stated = turns.stated()
+    before = [session.facts for session in turns.sessions[: turns.old]]
+    assert len(stated.targets(alone=False)) == 1 + sum(map(len, before))
+    assert [target.item for target in stated.targets(alone=True)] == [turns.true.item]
+    seen = {one.evidence for one in stated.observations()}
+    assert seen == {
+        one.name for one in turns.sessions if one.facts or one.name in (turns.true.item, turns.true.evidence)
+    }
+    assert len(turns.observations()) == SESSIONS, "over whole sessions all of them are"
+
+
+def test_a_return_of_few_pairs_judges_the_true_one_though_no_signal_finds_it() -> None:
+    found = measure("some", histories(PAIRS, {}, FILLER, seed=1), vectors_by({}), "implied_facts")
+    assert (found.near, found.ranked) == (0, 0)
+    assert (found.judged, found.asked) == (1, found.open), "at most six items beside fewer than fifty observations"
+
+
 def test_too_little_filler_is_refused() -> None:
     with pytest.raises(RecordError, match="filler: 3 sessions"):
         build_history(PAIRS[0], None, FILLER[:3], seed=0)
@@ -95,7 +116,11 @@ def test_recall_counts_the_true_pair_only() -> None:
     assert found.at[1] < 1.0
     assert found.budget[100] >= found.budget[5] >= 4 / 6
     assert found.halves is not None
-    assert sum(found.halves) / 2 == pytest.approx(found.budget[28])
+    assert sum(found.halves) / 2 == pytest.approx(found.near)
+    assert found.by_threshold[NEAR] == (*found.halves, found.ranked), "the product's is one of them"
+    for at, below in pairwise(sorted(found.by_threshold, reverse=True)):
+        higher, lower = found.by_threshold[at], found.by_threshold[below]
+        assert all(many <= more for many, more in zip(higher, lower, strict=True)), "a lower one finds no less"
     assert found.open == pytest.approx(sum((n + 1) * 50 - sum(range(n + 1)) - (n + 1) for n in range(6)) / 6, rel=0.2)
 
 
@@ -114,7 +139,7 @@ def test_plain_cosine_lets_targets_take_turns() -> None:
     )
     angles = {"x": 0.0, "a": 0.1, "b": 0.3, "y": 1.5}
     table = {name: np.array([[np.cos(angle), np.sin(angle)]], dtype=np.float32) for name, angle in angles.items()}
-    found = propose(openings, [PlainCosine(table)])
+    found = propose(openings, [PlainCosine(table)], near=None)
     assert [(one.pair.item, one.pair.evidence) for one in found.kept] == [
         ("x", "a"),
         ("y", "b"),

@@ -11,8 +11,8 @@ import pytest
 from tests.cli.run import run
 
 import readmit
-from readmit.records.error_types import RecordError
-from readmit.records.policy import Policy
+from readmit.errors import RecordError
+from readmit.policies import Policy
 from readmit_bench.evaluation.pairs import PairReport, evaluate
 from readmit_bench.evaluation.stored_judgments import holds_judgments, load_stored
 
@@ -121,5 +121,5 @@ def test_the_development_scores_give_the_table_of_the_guide(shared_data: Path) -
     assert score.auc.value == pytest.approx(0.983, abs=0.001)
     assert (score.taken_out.tpr.value, score.taken_out.fpr.value) == (58 / 60, 4 / 60)
     assert (answer.taken_out.tpr.value, answer.taken_out.fpr.value) == (42 / 60, 2 / 60)
-    paper = reports([path], Policy(invalid_at=Decimal("0.65")))[0]
+    paper = reports([path], Policy(evidence={"invalid_at": Decimal("0.65")}))[0]
     assert paper.taken_out.tpr.value == 47 / 60

@@ -6,9 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner
+from tests.cli.run import run as command
 
-from readmit.cli.app import main
 from readmit.errors import RecordError
 from readmit.models import Lexical
 from readmit_bench.evaluation.proposals import MODEL_FREE, SIGNALS
@@ -43,7 +42,7 @@ def sessions(tmp_path: Path) -> Path:
 
 
 def run(*options: str) -> dict[str, Any]:
-    told = CliRunner().invoke(main, ["eval", "proposals", "--embedder", "lexical", *options, "--json"])
+    told = command("eval", "proposals", "--embedder", "lexical", *options, "--json", status=None)
     assert told.exit_code == 0, told.output
     found: dict[str, Any] = json.loads(told.stdout)
     return found
@@ -122,6 +121,6 @@ def test_stale_pairs_are_read_as_they_are(shared_data: Path) -> None:
 
 @pytest.mark.parametrize("options", [[], ["--pairs", "."], ["--pairs", ".", "--fillers", ".", "--data", "."]])
 def test_one_source_is_named(options: list[str]) -> None:
-    told = CliRunner().invoke(main, ["eval", "proposals", *options])
+    told = command("eval", "proposals", *options, status=None)
     assert told.exit_code == 2
     assert "Give --pairs and --fillers, or --data." in told.output

@@ -14,14 +14,13 @@ import msgspec
 import pytest
 
 from readmit import Workspace
-from readmit.diagnosis.verification.audit_check import audit
 from readmit.diagnosis.verification.head_proofs import signed_head
 from readmit.diagnosis.verification.log_verifier import LogVerifier
 from readmit.scenario import document as scenario
 from readmit.scenario.play import played
 from tests.inference.world import SHOES, Ruled, away, foresee, hear, home
 from tests.keys import keys_of
-from tests.scene import Scene, untriggered
+from tests.scene import Scene, audited, untriggered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,7 +78,7 @@ def test_an_untouched_store_is_intact(trip: Path) -> None:
 
 def test_an_empty_workspace_is_intact() -> None:
     with Workspace.open() as workspace:
-        report = audit(workspace._desk.log)
+        report = audited(workspace)
     assert (report.problems, report.rows, report.commits) == ((), 0, 1)
 
 
@@ -249,16 +248,16 @@ def test_a_head_outlives_the_retirement_of_its_key_but_not_its_revocation(trip: 
     with Workspace.open(trip, name=NAME) as workspace:
         old = workspace._desk.keys.signer().keyid
         workspace.as_owner().admin.keys.rotate(overlap=timedelta())
-        assert audit(workspace._desk.log, kept=kept).problems == ()
+        assert audited(workspace, kept=kept).problems == ()
         workspace.as_owner().admin.keys.revoke(old, reason="stolen")
-        report = audit(workspace._desk.log, kept=kept)
+        report = audited(workspace, kept=kept)
     assert any("does not verify" in problem for problem in report.problems)
 
 
 def test_every_unit_of_work_is_counted(trip: Path) -> None:
     seen: list[int] = []
     with Workspace.open(trip, name=NAME) as workspace:
-        report = audit(workspace._desk.log, watch=lambda: seen.append(1))
+        report = audited(workspace, watch=lambda: seen.append(1))
     assert len(seen) == report.rows + report.events
 
 
@@ -271,10 +270,10 @@ def test_a_delivery_is_in_the_log_and_in_the_audit() -> None:
         outcome.expose()
         outcome.expose()
         outcome.acknowledge()
-        assert audit(scene.team._desk.log).problems == ()
+        assert audited(scene.team).problems == ()
         scene.sql("UPDATE audit SET kind = 'note' WHERE kind = ?", row)
         said = f"return {outcome.id!r} has an {row} in the log, but no {row} row"
-        assert said in audit(scene.team._desk.log).problems
+        assert said in audited(scene.team).problems
         assert kind in {event.kind for event in scene.team._desk.log.tail()}
 
 
@@ -288,6 +287,6 @@ def test_rows_of_a_preparation_are_no_flaw() -> None:
         inference.watch().look()
         outcome = inference.come_back(agent)
         outcome.expose()
-        report = audit(workspace._desk.log)
+        report = audited(workspace)
         assert report.problems == ()
         assert [row.kind for row in workspace._desk.log.audit.rows()].count("inference") >= 2

@@ -30,7 +30,6 @@ def case(**changed: Any) -> PairCase:
         "item_at": OLD_AT,
         "evidence_text": NEW,
         "evidence_at": NEW_AT,
-        "use": "review/organizer/",
     }
     return PairCase(**fields | changed)
 
@@ -74,7 +73,7 @@ class Stage:
 STAGES = {
     "verify": Stage(lambda model: Verifier(model=model).verify([case()])[0], {"judgments": [judgment()]}),
     "verify, several statements": Stage(
-        lambda model: Verifier(model=model, batch_size=2).verify([case(), case(item_text=f"{OLD} Every week.")])[1],
+        lambda model: Verifier(model=model, per_call=2).verify([case(), case(item_text=f"{OLD} Every week.")])[1],
         {"judgments": [judgment(0.1), judgment(statement=2)]},
     ),
     "verify, swapped": Stage(
@@ -116,8 +115,8 @@ STAGES = {
                 {
                     "obligation": "Send the invitations.",
                     "needs": [
-                        {"name": "review.room", "needed": "Where it takes place.", "critical": True},
-                        {"name": "review.people", "needed": "Who takes part.", "critical": False},
+                        {"name": "review.room", "needed": "Where it takes place.", "critical": True, "many": False},
+                        {"name": "review.people", "needed": "Who takes part.", "critical": False, "many": False},
                     ],
                 }
             ],

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit.lab import grounded, line, quoted, share, visible_text
+from readmit.models.fence import pieces
 from readmit.models.stages.checks import slug
-from readmit.models.stages.pieces import pieces
 
 
 @pytest.mark.parametrize(

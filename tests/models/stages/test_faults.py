@@ -14,7 +14,7 @@ from readmit.models import Endpoint, Failure, Fault, OpenAICompatible, Usage
 from readmit.models.stages.extract import Extraction
 from readmit.models.stages.link import Linking
 from tests.models.scripted import Scripted, reply
-from tests.models.stages.said import STAGES, case, judged
+from tests.models.stages.said import OLD, STAGES, case, judged
 from tests.models.stand_in import StandIn, cuts, fails, floods, hangs, resets, says
 
 if TYPE_CHECKING:
@@ -167,8 +167,9 @@ def test_a_good_answer_of_a_real_server(name: str) -> None:
 def test_one_fault_among_many_loses_only_its_own_pair() -> None:
     lines = [judged(), judged(0.1), "gone", judged()]
     model = Scripted(*lines, "gone again")
-    cases = [case(pair=Pair(item=f"m{number}", evidence="0" * 64)) for number in range(4)]
-    results = Verifier(model=model).verify(cases)
+    pairs = [Pair(item=f"m{number}", evidence="0" * 64) for number in range(4)]
+    cases = [case(pair=pair, item_text=f"{OLD} As {pair.item} says.") for pair in pairs]
+    results = Verifier(model=model, per_call=1).verify(cases)
     assert [type(result) for result in results] == [Verdict, Verdict, Failure, Verdict]
     assert [result.pair.item for result in results if isinstance(result, Verdict)] == ["m0", "m1", "m3"]
 

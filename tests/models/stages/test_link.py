@@ -6,19 +6,9 @@ from typing import Any
 import pytest
 
 from readmit.errors import ModelError
+from readmit.lab import Candidate, NeedLook, ask_links, packed
 from readmit.models import Failure
-from readmit.models.stages.link import (
-    MOST_NEEDS,
-    MOST_STATEMENTS,
-    Candidate,
-    LinkDrop,
-    Linking,
-    LinkQuestion,
-    NeedLook,
-    Tie,
-    ask_links,
-    packed,
-)
+from readmit.models.stages.link import MOST_NEEDS, MOST_STATEMENTS, LinkDrop, Linking, LinkQuestion, Tie
 from tests.models.scripted import Scripted
 
 ROOM = Candidate("room", "The weekly review takes place in the small meeting room.")

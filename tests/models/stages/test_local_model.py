@@ -51,7 +51,7 @@ def test_every_stage_gets_a_typed_result_or_a_failure(name: str, model: Gguf) ->
 
 
 def test_a_verdict_of_a_real_model_is_a_record(model: Gguf) -> None:
-    results = Verifier(model=model).verify([case(), case(use="")])
+    results = Verifier(model=model).verify([case(), case(item_at=None)])
     verdicts = [checked(result, what="verdict") for result in results if isinstance(result, Verdict)]
     assert verdicts, "constrained output keeps even this model in form"
     assert {verdict.model for verdict in verdicts} == {model.name}

@@ -19,7 +19,7 @@ QUERIES = ["one", "two", "three"]
 
 
 def need(name: str, *, critical: bool = False, needed: str = "It.") -> dict[str, Any]:
-    return {"name": name, "needed": needed, "critical": critical}
+    return {"name": name, "needed": needed, "critical": critical, "many": False}
 
 
 def planned(said: dict[str, Any]) -> Plan | Failure:

@@ -29,11 +29,11 @@ PINNED = {
     "extract@3.md": "e95b9aad2fd964e2",
     "implied@1.md": "f3b6ea3771cde151",
     "link@1.md": "3756ee7ceda60a09",
-    "plan@1.md": "515257ff7374d534",
+    "plan@2.md": "01fdc31c27a7ea1f",
     "premises@2.md": "6eed760deba532d1",
     "scan-many@1.md": "141a0ec1c0803383",
     "scan@1.md": "3b7f760e9a67878c",
-    "verify@2.md": "f0011fc189aaf1d6",
+    "verify@3.md": "f2aebcb50767ef05",
 }
 
 

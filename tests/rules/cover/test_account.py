@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.records.decisions import Cause, CoverageReport, Disposition, DutyNote, Selection
-from readmit.records.policy import Policy
-from readmit.records.reasons import DutyState, Reason, State
+from readmit import DutyState, Reason, State
+from readmit.policies import Policy
+from readmit.records.decisions import Selection
 from readmit.rules.cover.account import dispositions, duty_notes, leaving_out
 from readmit.rules.gate.duties import Duties
 from readmit.rules.gate.judge import Gated
 from readmit.rules.invalidate.resolve import Findings
+from readmit.types import Cause, CoverageReport, Disposition, DutyNote
 from tests.rules.cover.build import constraint, duty, fact, frontier, obligation
 from tests.rules.gate.test_judge import snapshot
 
 if TYPE_CHECKING:
-    from readmit.records.items import Item
+    from readmit.types import Item
 
 O1, O2 = obligation("o1", "a", "a"), obligation("o2", "b x")
 DUTIES = Duties((duty(O1, frontier("f1", "o1")), duty(O2, frontier("f2", "o2"))))
@@ -26,7 +27,7 @@ REFUSED = Selection(outcome="infeasible", reasons=(Reason.COVERAGE_SHORT,), repo
 PARTIAL = Selection(outcome="found", items=("o1", "f1", "a"), mandatory=("o1", "f1"), withheld=("o2",), report=NOTHING)
 WHOLE = Selection(outcome="found", items=("o1", "f1", "o2", "f2"), mandatory=("o1", "f1", "o2", "f2"), report=NOTHING)
 
-WITHHELD, HELD_BACK, UNNEEDED = Reason.VIEW_WITHHELD, Reason.DUTY_WITHHELD, Reason.NOT_NEEDED
+WITHHELD, HELD_BACK, UNNEEDED = Reason.WITHHELD, Reason.WITHHELD, Reason.NOT_NEEDED
 LEFT: dict[str, tuple[Selection, Item, Reason]] = {
     "refused: a duty": (REFUSED, O1, WITHHELD),
     "refused: its frontier": (REFUSED, frontier("f1", "o1"), WITHHELD),
@@ -53,7 +54,7 @@ def test_why_an_eligible_item_is_left_out(case: str) -> None:
 
 
 def test_a_constraint_is_needed_only_where_the_policy_says_always() -> None:
-    as_needed = Policy(constraints="as_needed")
+    as_needed = Policy(paper={"constraints": "as_needed"})
     assert leaving_out(DUTIES, REFUSED, as_needed)(constraint("k")) is UNNEEDED
     assert leaving_out(DUTIES, REFUSED, as_needed)(constraint("k", "b")) is WITHHELD
 
@@ -63,7 +64,7 @@ def test_every_candidate_gets_one_disposition_in_log_order() -> None:
     state = snapshot(items)
     rejected = Disposition(item="out", digest="0" * 64, state=State.REVOKED, reasons=(Reason.REVOKED,))
     gated = Gated({name: held for name, held in state.state.held.items() if name != "out"}, {"out": rejected})
-    aside, again = (Cause(reason=Reason.REVOKED),), (Cause(reason=Reason.PREMISE_RESTORED, ref="p2"),)
+    aside, again = (Cause(reason=Reason.REVOKED),), (Cause(reason=Reason.RECOVERED, ref="p2"),)
     selection = Selection(
         outcome="found", items=("o1", "m", "a", "n", "k"), mandatory=("o1",), constraints=("k",), fill=("n",),
         report=NOTHING,
@@ -76,7 +77,7 @@ def test_every_candidate_gets_one_disposition_in_log_order() -> None:
         ("m", Reason.COVERS),
         ("o1", Reason.MANDATORY),
         ("a", Reason.COVERS),
-        ("k", Reason.CONSTRAINS),
+        ("k", Reason.MANDATORY),
         ("n", Reason.FILLS),
         ("z", Reason.NOT_NEEDED),
     ]
@@ -89,8 +90,8 @@ def test_nothing_is_chosen_by_a_refusal() -> None:
     state = snapshot([fact("m")])
     gated = Gated(state.state.held, {})
     refused = Selection(outcome="undecided", items=("m",), mandatory=("m",), report=NOTHING)
-    (found,) = dispositions(state, Findings({}, {}), gated, lambda _: Reason.VIEW_WITHHELD, refused)
-    assert (found.state, found.reasons) == (State.WITHHELD, (Reason.VIEW_WITHHELD,))
+    (found,) = dispositions(state, Findings({}, {}), gated, lambda _: Reason.WITHHELD, refused)
+    assert (found.state, found.reasons) == (State.WITHHELD, (Reason.WITHHELD,))
 
 
 # Duties.
@@ -111,7 +112,7 @@ def test_every_duty_that_was_considered_is_noted_in_order() -> None:
 
 
 def test_what_is_missing_is_reported_of_what_is_owed() -> None:
-    found = noted(REFUSED, fact("m", "b"), o1=DutyState.OWED, o2=DutyState.UNPROVEN, o3=DutyState.SETTLED)
+    found = noted(REFUSED, fact("m", "b"), o1=DutyState.OWED, o2=DutyState.OBSTRUCTED, o3=DutyState.SETTLED)
     assert [one.lacks for one in found] == [("a",), ("a",), ()]
 
 

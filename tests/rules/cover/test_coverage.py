@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from readmit.records.decisions import CoverageReport
-from readmit.records.policy import Policy
-from readmit.rules.cover.coverage import Supply, least, report, sufficient, supported
+from readmit.lab import report, sufficient
+from readmit.policies import Policy
+from readmit.rules.cover.coverage import Supply, least, supported
+from readmit.types import CoverageReport
 from tests.rules.cover.build import fact, frontier, obligation
 
 if TYPE_CHECKING:
-    from readmit.records.items import Obligation
+    from readmit.lab import Obligation
 
 TRAVEL = (obligation("o_h", "d_h d_c", "d_h d_c"), obligation("o_t", "d_t d_p d_c", "d_t d_p d_c"))
 
@@ -125,7 +126,7 @@ THRESHOLDS = {
 
 @pytest.mark.parametrize("case", THRESHOLDS.values(), ids=THRESHOLDS.keys())
 def test_sufficient(case: Threshold) -> None:
-    assert sufficient(case.report, Policy(gamma=case.gamma, rho=case.rho)) is case.enough
+    assert sufficient(case.report, Policy(paper={"gamma": case.gamma, "rho": case.rho})) is case.enough
 
 
 def test_least_is_exact_beyond_float_and_decimal_precision() -> None:
@@ -138,10 +139,10 @@ def test_least_is_exact_beyond_float_and_decimal_precision() -> None:
 def test_more_than_asked_is_sufficient() -> None:
     owed = [obligation(name, f"d_{name}", f"d_{name}") for name in ("a", "b", "c", "e")]
     whole = report(owed, frozenset({"d_a", "d_b", "d_c", "d_e"}))
-    half = Policy(gamma=Decimal("0.5"), rho=Decimal("0.5"))
+    half = Policy(paper={"gamma": Decimal("0.5"), "rho": Decimal("0.5")})
     assert sufficient(whole, half)
-    assert sufficient(whole, Policy(gamma=Decimal("0.5")))
-    assert sufficient(whole, Policy(rho=Decimal("0.5")))
+    assert sufficient(whole, Policy(paper={"gamma": Decimal("0.5")}))
+    assert sufficient(whole, Policy(paper={"rho": Decimal("0.5")}))
 
 
 def test_one_of_three_is_missing() -> None:

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 import highspy
 import pytest
 
-from readmit.records.error_types import ReadmitError
-from readmit.records.policy import Policy
+from readmit.errors import ReadmitError
+from readmit.lab import report, sufficient
+from readmit.policies import Policy
 from readmit.rules.cover import exact as module
 from readmit.rules.cover.budget import Room
-from readmit.rules.cover.coverage import report, sufficient, supported
+from readmit.rules.cover.coverage import supported
 from readmit.rules.cover.exact import Cover, exact, undominated
 from readmit.rules.cover.greedy import greedy
 from tests.rules.cover.build import fact, obligation
 
 if TYPE_CHECKING:
-    from readmit.records.items import Item, Obligation
+    from readmit.lab import Obligation
+    from readmit.types import Item
 
 A_B = (obligation("o", "a b"),)
 ROOMY = Room(16, 8_000)
@@ -53,21 +55,21 @@ def test_exactly_full_budgets_are_feasible() -> None:
 def test_gamma_chooses_the_cheaper_obligation_and_rho_the_critical_dependencies() -> None:
     evidence = [fact("a", "a", 10), fact("b", "b", 20), fact("k", "k", 30)]
     owed = [obligation("o1", "a"), obligation("o2", "b"), obligation("o3", "b k", "k")]
-    third = Policy(gamma=Decimal("0.33"), rho=Decimal(0))
+    third = Policy(paper={"gamma": Decimal("0.33"), "rho": Decimal(0)})
     assert ids(exact(evidence, owed, third, ROOMY).items) == "a"
     # Crit ≥ 1 asks for k; the obligation to cover is still the cheapest one.
-    assert ids(exact(evidence, owed, Policy(gamma=Decimal("0.33")), ROOMY).items) == "a k"
+    assert ids(exact(evidence, owed, Policy(paper={"gamma": Decimal("0.33")}), ROOMY).items) == "a k"
 
 
 def test_every_obligation_and_every_critical_dependency_counts_once() -> None:
     evidence = [fact("a", "a", 10), fact("b", "b", 40), fact("k", "k", 20), fact("l", "l", 90)]
     owed = [obligation("o1", "a"), obligation("o2", "b k l", "k l")]
     assert ids(exact(evidence, owed, Policy(), ROOMY).items) == "a b k l"
-    assert ids(exact(evidence, owed, Policy(gamma=Decimal("0.5")), ROOMY).items) == "a k l"
+    assert ids(exact(evidence, owed, Policy(paper={"gamma": Decimal("0.5")}), ROOMY).items) == "a k l"
 
 
 def test_only_items_cost_anything() -> None:
-    half = Policy(gamma=Decimal("0.5"))
+    half = Policy(paper={"gamma": Decimal("0.5")})
     wide = [fact("a", "a", 10), fact("bcd", "b c d", 9)]
     assert ids(exact(wide, [obligation("o1", "a"), obligation("o2", "b c d")], half, ROOMY).items) == "bcd"
     # Nor is anything gained by covering more than is asked for, however little it costs.
@@ -91,7 +93,7 @@ def test_the_solver_is_silent_repeatable_and_exact(
         return "infeasible", ()
 
     monkeypatch.setattr(module, "_solve", solved)
-    exact([fact("a", "a"), fact("b", "b")], A_B, Policy(solver_milliseconds=1_500), ROOMY, **asked)
+    exact([fact("a", "a"), fact("b", "b")], A_B, Policy(budgets={"solver_milliseconds": 1_500}), ROOMY, **asked)
     wanted = {
         "output_flag": False, "threads": 1, "random_seed": 0, "time_limit": 1.5,
         "mip_rel_gap": 0.0, "mip_abs_gap": 0.5, "mip_max_improving_sols": improvements,
@@ -136,7 +138,7 @@ def test_greedy_refuses_count_tight_returns_that_exact_finds(seed: int) -> None:
     evidence, owed, room = hard(seed)
     refused = greedy(evidence, owed, Policy(), room)
     assert not sufficient(report(owed, supported(refused)), Policy())
-    cover = exact(evidence, owed, Policy(solver_milliseconds=60_000), room, first=True)
+    cover = exact(evidence, owed, Policy(budgets={"solver_milliseconds": 60_000}), room, first=True)
     assert cover.outcome == "found"
     assert sufficient(report(owed, supported(cover.items)), Policy())
     assert not room.after(cover.items).overdrawn
@@ -148,14 +150,14 @@ def test_out_of_time_is_undecided() -> None:
     evidence = [fact(f"m{at}", " ".join(draw.sample(names, 15)), 50) for at in range(500)]
     # Ten items of fifteen would have to cover a hundred almost without overlap: not settled in a millisecond.
     owed = [obligation("o", " ".join(names))]
-    cover = exact(evidence, owed, Policy(solver_milliseconds=1), Room(10, 10**6), first=True)
+    cover = exact(evidence, owed, Policy(budgets={"solver_milliseconds": 1}), Room(10, 10**6), first=True)
     assert (cover.outcome, cover.items) == ("undecided", ())
 
 
 def test_first_set_does_not_depend_on_the_deadline() -> None:
     evidence, owed, _ = hard(1)
     sets = {
-        exact(evidence, owed, Policy(solver_milliseconds=limit), Room(40, 10**6), first=True).items
+        exact(evidence, owed, Policy(budgets={"solver_milliseconds": limit}), Room(40, 10**6), first=True).items
         for limit in (30_000, 60_000, 90_000)
     }
     assert len(sets) == 1
@@ -163,7 +165,7 @@ def test_first_set_does_not_depend_on_the_deadline() -> None:
 
 def test_first_set_holds_nothing_that_it_does_not_need() -> None:
     evidence, owed, _ = hard(2)
-    cover = exact(evidence, owed, Policy(solver_milliseconds=60_000), Room(100, 10**6), first=True)
+    cover = exact(evidence, owed, Policy(budgets={"solver_milliseconds": 60_000}), Room(100, 10**6), first=True)
     assert not cover.cheapest
     assert sufficient(report(owed, supported(cover.items)), Policy())
     for item in cover.items:

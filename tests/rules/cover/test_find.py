@@ -5,10 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 
-from readmit.records.policy import Policy
+from readmit.policies import Policy
 from readmit.rules.cover import find as module
 from readmit.rules.cover.budget import Room
 from readmit.rules.cover.exact import Cover, exact
@@ -18,14 +17,14 @@ from tests.rules.cover.build import constraint, fact, obligation
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from readmit.records.items import Item
+    from readmit.types import Item
 
 # Greedy takes 'a' (1/10) before 'ab' (2/35); with one item left to choose only 'ab' will do.
 OWED = (obligation("o", "a b"),)
 A, AB, B = fact("a", "a", 10), fact("ab", "a b", 35), fact("b", "b", 20)
 ONE, ROOMY = Room(1, 8_000), Room(16, 8_000)
-CHEAPEST = Policy(selection="cheapest")
-GREEDY = Policy(selection="greedy")
+CHEAPEST = Policy(paper={"selection": "cheapest"})
+GREEDY = Policy(paper={"selection": "greedy"})
 
 
 def find(
@@ -181,9 +180,9 @@ def test_what_is_given_is_not_taken_again() -> None:
 
 
 def test_what_is_given_counts_towards_the_share_of_critical_dependencies() -> None:
-    half = Policy(gamma=Decimal(0), rho=Decimal("0.5"))
+    half = Policy(paper={"gamma": Decimal(0), "rho": Decimal("0.5")})
     owed = (obligation("o", "a b", "a b"),)
-    for policy in (half, msgspec.structs.replace(half, selection="cheapest")):
+    for policy in (half, half.changed(paper={"selection": "cheapest"})):
         found = find_cover((B,), owed, policy, ROOMY, given=(constraint("k", "a"),))
         assert (found.outcome, found.items) == ("found", ())
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.records.policy import Policy
+from readmit.policies import Policy
 from readmit.rules.cover.budget import Room, cost
 from readmit.rules.cover.greedy import greedy
 from tests.rules.cover.build import fact, obligation
 
 if TYPE_CHECKING:
-    from readmit.records.items import Item, Obligation
+    from readmit.lab import Obligation
+    from readmit.types import Item
 
 
 STRICT = Policy()
@@ -75,22 +76,22 @@ CASES = {
         (fact("a", "a", 10), fact("b", "b", 20)),
         (obligation("o1", "a"), obligation("o2", "b")),
         "a",
-        policy=Policy(gamma=Decimal("0.5")),
+        policy=Policy(paper={"gamma": Decimal("0.5")}),
     ),
     "goes on for the critical ones": Case(
         (fact("a", "a", 10), fact("k", "k", 90)),
         (obligation("o1", "a"), obligation("o2", "k", "k")),
         "a k",
-        policy=Policy(gamma=Decimal("0.5")),
+        policy=Policy(paper={"gamma": Decimal("0.5")}),
     ),
     "an obligation that requires nothing is covered": Case(
-        (fact("a", "a"),), (obligation("o1"), obligation("o2", "a")), "", policy=Policy(gamma=Decimal("0.5"))
+        (fact("a", "a"),), (obligation("o1"), obligation("o2", "a")), "", policy=Policy(paper={"gamma": Decimal("0.5")})
     ),
     "and counts as one of those to cover": Case(
         (fact("a", "a", 10), fact("b", "b", 20)),
         (obligation("o1"), obligation("o2", "a"), obligation("o3", "b")),
         "a",
-        policy=Policy(gamma=Decimal("0.66")),
+        policy=Policy(paper={"gamma": Decimal("0.66")}),
     ),
     "and as no more than one": Case(
         (fact("a", "a", 10), fact("b", "b", 20), fact("c", "c", 30)),
@@ -101,13 +102,13 @@ CASES = {
         (fact("a", "a", 10), fact("b", "b", 20)),
         (obligation("o1", "a"), obligation("o2", "a"), obligation("o3", "b")),
         "a",
-        policy=Policy(gamma=Decimal("0.33")),
+        policy=Policy(paper={"gamma": Decimal("0.33")}),
     ),
     "and more critical dependencies": Case(
         (fact("both", "k l", 10), fact("b", "b", 20)),
         (obligation("o1", "k l", "k l"), obligation("o2", "b")),
         "both",
-        policy=Policy(gamma=Decimal("0.5"), rho=Decimal("0.5")),
+        policy=Policy(paper={"gamma": Decimal("0.5"), "rho": Decimal("0.5")}),
     ),
     "empty text costs one": Case((fact("empty", "a", 0), fact("one", "a", 1)), (obligation("o", "a"),), "empty"),
 }

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.records.decisions import CoverageReport
-from readmit.records.policy import Policy
-from readmit.records.reasons import DutyState, Reason
+from readmit import DutyState, Reason
+from readmit.policies import Policy
 from readmit.rules.cover import find as finding
 from readmit.rules.cover.choose import Pool
 from readmit.rules.cover.exact import Cover
 from readmit.rules.cover.find import Deadline
 from readmit.rules.cover.partial import choose_whole_duties
 from readmit.rules.gate.duties import Duties
+from readmit.types import CoverageReport
 from tests.rules.cover.build import constraint, duty, fact, frontier, obligation, owed
 
 if TYPE_CHECKING:
     from readmit.records.decisions import Selection
-    from readmit.records.items import Item
+    from readmit.types import Item
 
 O_H, O_T = obligation("o_h", "d_h d_c", "d_h d_c"), obligation("o_t", "d_t d_p d_c", "d_t d_p d_c")
 TRAVEL = Duties((duty(O_H, frontier("f_h", "o_h")), duty(O_T, frontier("f_t", "o_t"))))
@@ -70,43 +70,47 @@ CASES = {
     "nothing at hand": Case(owed(obligation("o", "a")), (), None),
     "one that requires nothing is whole": Case(owed(obligation("o1"), obligation("o2", "a")), (), "o1", "o2"),
     "most critical dependencies first": Case(
-        owed(obligation("o1", "a"), obligation("o2", "b", "b")), (A, B), "o2 b", "o1", {"max_items": 2}
+        owed(obligation("o1", "a"), obligation("o2", "b", "b")), (A, B), "o2 b", "o1", {"budgets": {"items": 2}}
     ),
     "critical ones count, not required ones": Case(
-        owed(obligation("o1", "a b c"), obligation("o2", "b", "b")), (A, B, C), "o2 b", "o1", {"max_items": 4}
+        owed(obligation("o1", "a b c"), obligation("o2", "b", "b")), (A, B, C), "o2 b", "o1", {"budgets": {"items": 4}}
     ),
     "a critical one listed twice counts once": Case(
-        owed(obligation("o1", "a", "a a"), obligation("o2", "b c", "b c")), (A, B, C), "o2 b c", "o1", {"max_items": 4}
+        owed(obligation("o1", "a", "a a"), obligation("o2", "b c", "b c")),
+        (A, B, C),
+        "o2 b c",
+        "o1",
+        {"budgets": {"items": 4}},
     ),
     "then the oldest": Case(
-        owed(obligation("o1", "b", "b"), obligation("o2", "a", "a")), (A, B), "o1 b", "o2", {"max_items": 2}
+        owed(obligation("o1", "b", "b"), obligation("o2", "a", "a")), (A, B), "o1 b", "o2", {"budgets": {"items": 2}}
     ),
     "as many as fit": Case(
         owed(obligation("o1", "a"), obligation("o2", "b"), obligation("o3", "c")),
         (A, B, C),
         "o1 o2 a b",
         "o3",
-        {"max_items": 5},
+        {"budgets": {"items": 5}},
     ),
     "one that does not fit makes room for a later one": Case(
-        owed(obligation("o1", "a b", "a b"), obligation("o2", "c")), (A, B, C), "o2 c", "o1", {"max_items": 2}
+        owed(obligation("o1", "a b", "a b"), obligation("o2", "c")), (A, B, C), "o2 c", "o1", {"budgets": {"items": 2}}
     ),
     "evidence is shared": Case(
         owed(obligation("o1", "a"), obligation("o2", "a"), obligation("o3", "b")),
         (A,),
         "o1 o2 a",
         "o3",
-        {"max_items": 3},
+        {"budgets": {"items": 3}},
     ),
     "each is whole, whatever shares the policy asks for": Case(
         owed(obligation("o1", "a b"), obligation("o2", "c")),
         (A, C),
         "o2 c",
         "o1",
-        {"gamma": Decimal(0), "rho": Decimal(0)},
+        {"paper": {"gamma": Decimal(0), "rho": Decimal(0)}},
     ),
     "what cannot be handed over is not": Case(
-        states(a=DutyState.OBSTRUCTED, b=DutyState.UNPROVEN, c=DutyState.OVERDUE), (A, B, C), "o_c c", "o_a o_b"
+        states(a=DutyState.OBSTRUCTED, b=DutyState.OBSTRUCTED, c=DutyState.OVERDUE), (A, B, C), "o_c c", "o_a o_b"
     ),
     "what is not owed is neither there nor withheld": Case(
         states(a=DutyState.SETTLED, b=DutyState.NOT_BEGUN, c=DutyState.OWED), (A, B, C), "o_c c"
@@ -116,10 +120,14 @@ CASES = {
         owed(obligation("o1", "a"), obligation("o2", "x")), (A, constraint("k")), "o1 a k", "o2"
     ),
     "constraints without room leave none whole": Case(
-        owed(obligation("o1", "a"), obligation("o2", "x")), (A, constraint("k")), None, "", {"max_items": 2}
+        owed(obligation("o1", "a"), obligation("o2", "x")), (A, constraint("k")), None, "", {"budgets": {"items": 2}}
     ),
     "the rest may be filled": Case(
-        owed(obligation("o1", "a"), obligation("o2", "b x")), (A, B, C), "o1 a c", "o2", {"max_items": 3, "fill": True}
+        owed(obligation("o1", "a"), obligation("o2", "b x")),
+        (A, B, C),
+        "o1 a c",
+        "o2",
+        {"budgets": {"items": 3}, "returns": {"fill": "always"}},
     ),
 }
 
@@ -153,7 +161,7 @@ TRAPPED = owed(obligation("o1", "a b", "a b"), obligation("o2", "c"), obligation
 
 
 def test_the_solver_is_asked_for_each_duty() -> None:
-    selection = whole(TRAP, TRAPPED, Policy(max_items=2))
+    selection = whole(TRAP, TRAPPED, Policy(budgets={"items": 2}))
     assert selection is not None
     assert (selection.items, selection.solver, selection.withheld) == (("o1", "ab"), "exact", ("o2", "o3"))
 
@@ -164,11 +172,11 @@ def test_past_its_deadline_greedy_decides_on_every_duty_and_a_replay_comes_to_th
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(finding, "exact", lambda *_, **__: Cover("undecided"))
-        then = whole(TRAP, TRAPPED, Policy(max_items=2))
+        then = whole(TRAP, TRAPPED, Policy(budgets={"items": 2}))
     assert then is not None
     assert (then.items, then.solver, then.timed_out) == (("o2", "c"), "greedy", True)
     assert then.withheld == ("o1", "o3")
-    assert whole(TRAP, TRAPPED, Policy(max_items=2), deadline) == then
+    assert whole(TRAP, TRAPPED, Policy(budgets={"items": 2}), deadline) == then
 
 
 def test_past_its_deadline_without_a_whole_duty_nothing_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,23 +184,23 @@ def test_past_its_deadline_without_a_whole_duty_nothing_is_decided(monkeypatch: 
     duties = owed(obligation("o1", "a b"), obligation("o3", "x"))
     with monkeypatch.context() as patch:
         patch.setattr(finding, "exact", lambda *_, **__: Cover("undecided"))
-        then = whole(TRAP, duties, Policy(max_items=2))
+        then = whole(TRAP, duties, Policy(budgets={"items": 2}))
     assert then is not None
     assert (then.outcome, then.reasons, then.timed_out) == ("undecided", (Reason.COVER_UNDECIDED,), True)
     assert (then.items, then.report.covered, then.report.missing) == ((), 1, ("x",))
-    assert whole(TRAP, duties, Policy(max_items=2), Deadline.MET_BY_ALL) == then
+    assert whole(TRAP, duties, Policy(budgets={"items": 2}), Deadline.MET_BY_ALL) == then
 
 
 def test_the_time_is_shared_among_the_duties(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
     def recording(_: object, __: object, policy: Policy, *___: object, **____: object) -> Cover:
-        asked.append(policy.solver_milliseconds)
+        asked.append(policy.budgets.solver_milliseconds)
         return Cover("infeasible")
 
     monkeypatch.setattr(finding, "exact", recording)
-    whole(TRAP, TRAPPED, Policy(max_items=2, solver_milliseconds=100))
+    whole(TRAP, TRAPPED, Policy(budgets={"items": 2, "solver_milliseconds": 100}))
     assert set(asked) == {50}
     asked.clear()
-    whole(TRAP, TRAPPED, Policy(max_items=2, solver_milliseconds=1))
+    whole(TRAP, TRAPPED, Policy(budgets={"items": 2, "solver_milliseconds": 1}))
     assert set(asked) == {1}

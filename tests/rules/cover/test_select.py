@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit.records.canonical import digest
+from readmit import Reason
+from readmit.lab import digest
+from readmit.policies import Policy
 from readmit.records.decisions import Examination, Request
-from readmit.records.items import Receipt
-from readmit.records.policy import Policy
-from readmit.records.reasons import Reason
 from readmit.records.snapshot import Held, Sighting
 from readmit.rules.cover import find as finding
 from readmit.rules.cover.exact import Cover
@@ -20,13 +19,14 @@ from readmit.rules.cover.find import Deadline
 from readmit.rules.cover.select import select
 from readmit.rules.gate.duties import Duties
 from readmit.rules.gate.judge import Gated
+from readmit.types import Receipt
 from tests.rules.cover.build import constraint, duty, fact, frontier, obligation, owed
 from tests.rules.gate.test_judge import WHO, snapshot
 from tests.scene import START
 
 if TYPE_CHECKING:
     from readmit.records.decisions import Selection
-    from readmit.records.items import Item
+    from readmit.types import Item
 
 TRAP = (fact("a", "a", 10), fact("ab", "a b", 35), fact("b", "b", 20))
 
@@ -64,13 +64,13 @@ def test_facts_come_before_constraints_each_in_log_order() -> None:
 def test_duties_and_frontiers_are_no_evidence() -> None:
     duties = Duties((duty(obligation("o", "d"), frontier("f", "o")),))
     items = (obligation("o", "d"), frontier("f", "o"), fact("x", "d"))
-    assert chosen(items, duties, fill=True).items == ("o", "f", "x")
+    assert chosen(items, duties, returns={"fill": "always"}).items == ("o", "f", "x")
 
 
 def test_fill_is_newest_first_by_what_was_said_not_by_what_was_recorded() -> None:
     items = (fact("x"), fact("y"), fact("z", "d"))
-    assert chosen(items, owed(obligation("o", "d")), fill=True).fill == ("x", "y")
-    assert chosen(items, Duties(), max_items=2).fill == ("x", "y")
+    assert chosen(items, owed(obligation("o", "d")), returns={"fill": "always"}).fill == ("x", "y")
+    assert chosen(items, Duties(), budgets={"items": 2}).fill == ("x", "y")
     assert chosen(items, owed(obligation("o", "d"))).fill == ()
 
 
@@ -89,7 +89,7 @@ def test_an_examination_may_be_required(case: str, owing: bool, on_incomplete: s
     duties = owed(obligation("o", "d")) if owing else Duties()
     items = (fact("x", "d"),)
     assert chosen(items, duties, looked).outcome == "found"
-    selection = chosen(items, duties, looked, examination="required", on_incomplete=on_incomplete)
+    selection = chosen(items, duties, looked, returns={"examination": "required", "on_incomplete": on_incomplete})
     assert selection.reasons == (() if enough else (Reason.NOT_EXAMINED,))
     assert (selection.items == ()) is not enough
     assert selection.report.covered == len(duties.owed), "it says what could have been covered"
@@ -99,24 +99,24 @@ def test_whole_duties_only_where_the_policy_asks() -> None:
     duties = owed(obligation("o1", "d"), obligation("o2", "e"))
     items = (fact("x", "d"),)
     for rule in ("block", "reset"):
-        assert chosen(items, duties, on_incomplete=rule).reasons == (Reason.COVERAGE_SHORT,)
-    partial = chosen(items, duties, on_incomplete="partial")
+        assert chosen(items, duties, returns={"on_incomplete": rule}).reasons == (Reason.COVERAGE_SHORT,)
+    partial = chosen(items, duties, returns={"on_incomplete": "partial"})
     assert (partial.items, partial.withheld, partial.reasons) == (("o1", "x"), ("o2",), ())
 
 
 def test_without_a_whole_duty_the_return_is_refused_for_its_own_reason() -> None:
-    refused = chosen((), owed(obligation("o1", "d")), on_incomplete="partial")
+    refused = chosen((), owed(obligation("o1", "d")), returns={"on_incomplete": "partial"})
     assert (refused.reasons, refused.report.missing) == ((Reason.COVERAGE_SHORT,), ("d",))
 
 
 def test_all_that_is_owed_is_never_handed_over_in_part() -> None:
     duties = owed(obligation("o1", "d"), obligation("o2", "e"))
-    whole = chosen((fact("x", "d"), fact("y", "e")), duties, on_incomplete="partial")
+    whole = chosen((fact("x", "d"), fact("y", "e")), duties, returns={"on_incomplete": "partial"})
     assert (whole.items, whole.withheld) == (("o1", "o2", "x", "y"), ())
 
 
 def test_where_nothing_is_owed_nothing_is_withheld() -> None:
-    assert chosen((), Duties(), on_incomplete="partial", nothing_owed="block").reasons == (Reason.NOTHING_OWED,)
+    assert chosen((), Duties(), returns={"on_incomplete": "partial", "fill": "block"}).reasons == (Reason.NOTHING_OWED,)
 
 
 LATE = {
@@ -130,9 +130,17 @@ LATE = {
 def test_a_deadline_that_was_met_is_repeated(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(finding, "exact", lambda *_, **__: Cover("undecided"))
-        then = chosen(TRAP, LATE[case], on_incomplete="partial", max_items=2, newest="as_needed")
+        then = chosen(
+            TRAP, LATE[case], returns={"on_incomplete": "partial"}, budgets={"items": 2}, paper={"newest": "as_needed"}
+        )
     assert then.timed_out
     again = chosen(
-        TRAP, LATE[case], None, Deadline.MET_BY_ALL, on_incomplete="partial", max_items=2, newest="as_needed"
+        TRAP,
+        LATE[case],
+        None,
+        Deadline.MET_BY_ALL,
+        returns={"on_incomplete": "partial"},
+        budgets={"items": 2},
+        paper={"newest": "as_needed"},
     )
     assert again == then

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit import Reason
-from readmit.records.acts.event import Close, Event, EventKind
-from readmit.records.items import Interval, Item, Scope
-from readmit.records.policy import Policy
-from readmit.records.reasons import DutyState
+from readmit import DutyState, Reason
+from readmit.events import EventKind
+from readmit.lab import Scope
+from readmit.policies import Policy
+from readmit.records.acts.event import Close, Event
+from readmit.records.items import Interval
 from readmit.records.snapshot import Snapshot
 from readmit.rules.gate.duties import Duties, duties
 from readmit.rules.gate.judge import judge
@@ -23,6 +24,8 @@ from tests.scene import HOUR, START
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
+
+    from readmit.types import Item
 
 
 def found(
@@ -63,7 +66,7 @@ class Case:
 OUTSIDE = Reason.WRITER_NOT_ALLOWED
 CASES = {
     "nothing against it": Case(DutyState.OWED),
-    "no kind is admitted": Case(DutyState.OWED, policy={"kinds": ()}),
+    "no kind is admitted": Case(DutyState.OWED, policy={"paper": {"kinds": ()}}),
     "ends later": Case(DutyState.OWED, fields={"valid": Interval(end=START + HOUR)}),
     "ends now": Case(DutyState.OVERDUE, fields={"valid": Interval(end=START)}),
     "ended": Case(DutyState.OVERDUE, fields={"valid": Interval(end=START - HOUR)}),
@@ -76,17 +79,17 @@ CASES = {
     "of another role": Case(DutyState.OTHERS, fields={"scope": Scope(workspace="w", roles=("guest",))}),
     "of another task": Case(DutyState.OTHERS, fields={"scope": Scope(workspace="w", task="other")}),
     "of another workspace": Case(DutyState.OTHERS, fields={"scope": Scope(workspace="v")}),
-    "for other tasks": Case(DutyState.OTHER_TASK, fields={"tasks": ("other",)}),
+    "for other tasks": Case(DutyState.OTHER_TASK, fields={"applies_to": ("other",)}),
     "for another purpose": Case(DutyState.OTHER_PURPOSE, fields={"purposes": ("cancel",)}),
     "disputed": Case(DutyState.OBSTRUCTED, (Reason.DISPUTED,)),
     "a dispute about it was lost": Case(DutyState.OBSTRUCTED, (Reason.DISPUTE_LOST,)),
     "suspected": Case(DutyState.OBSTRUCTED, (Reason.SUSPECTED,)),
     "invalidated by a verdict": Case(DutyState.OBSTRUCTED, (Reason.PREMISE_CHANGED,)),
-    "too large": Case(DutyState.OBSTRUCTED, policy={"max_item_chars": 2}),
+    "too large": Case(DutyState.OBSTRUCTED, policy={"budgets": {"item_chars": 2}}),
     "its author may not write": Case(DutyState.NOT_IMPOSED, flaws=(OUTSIDE,)),
-    "a refused draft": Case(DutyState.DRAFTED, flaws=(Reason.DRAFT_REFUSED,)),
-    "an unconfirmed draft": Case(DutyState.DRAFTED, flaws=(Reason.DRAFT_UNCONFIRMED,)),
-    "an unconfirmed draft, and disputed": Case(DutyState.DRAFTED, (Reason.DISPUTED,), (Reason.DRAFT_UNCONFIRMED,)),
+    "a refused draft": Case(DutyState.NOT_IMPOSED, flaws=(Reason.DRAFT_REFUSED,)),
+    "an unconfirmed draft": Case(DutyState.NOT_IMPOSED, flaws=(Reason.DRAFT_UNCONFIRMED,)),
+    "an unconfirmed draft, and disputed": Case(DutyState.NOT_IMPOSED, (Reason.DISPUTED,), (Reason.DRAFT_UNCONFIRMED,)),
     "settled, and an unconfirmed draft": Case(DutyState.SETTLED, (Reason.SETTLED,), (Reason.DRAFT_UNCONFIRMED,)),
     # Of two that hold, the one that ends it decides, and of those the first in this order.
     "of others, and settled": Case(
@@ -94,9 +97,11 @@ CASES = {
     ),
     "settled, and revoked": Case(DutyState.SETTLED, (Reason.REVOKED, Reason.SETTLED)),
     "revoked, and superseded": Case(DutyState.REVOKED, (Reason.SUPERSEDED, Reason.REVOKED)),
-    "superseded, and for other tasks": Case(DutyState.SUPERSEDED, (Reason.SUPERSEDED,), fields={"tasks": ("other",)}),
+    "superseded, and for other tasks": Case(
+        DutyState.SUPERSEDED, (Reason.SUPERSEDED,), fields={"applies_to": ("other",)}
+    ),
     "for other tasks, and for another purpose": Case(
-        DutyState.OTHER_TASK, fields={"tasks": ("other",), "purposes": ("cancel",)}
+        DutyState.OTHER_TASK, fields={"applies_to": ("other",), "purposes": ("cancel",)}
     ),
     "for another purpose, and not begun": Case(
         DutyState.OTHER_PURPOSE, (Reason.NOT_YET_VALID,), fields={"purposes": ("cancel",)}
@@ -123,7 +128,7 @@ def test_the_state_of_a_duty(case: str) -> None:
 
 
 def test_every_state_is_reported_of_some_duty() -> None:
-    assert {case.state for case in CASES.values()} == set(DutyState) - {DutyState.UNPROVEN, DutyState.EXPIRED}
+    assert {case.state for case in CASES.values()} == set(DutyState) - {DutyState.EXPIRED}
 
 
 def test_without_a_purpose_a_purposed_duty_is_owed() -> None:
@@ -173,12 +178,12 @@ class Left:
 
 
 LEFT = {
-    "its author was allowed then": Left(("bob", "cy"), 1, DutyState.UNPROVEN),
-    "everyone was allowed then": Left((), 1, DutyState.UNPROVEN),
+    "its author was allowed then": Left(("bob", "cy"), 1, DutyState.OBSTRUCTED),
+    "everyone was allowed then": Left((), 1, DutyState.OBSTRUCTED),
     "its author was not allowed then either": Left(("cy",), 1, DutyState.NOT_IMPOSED),
     "it was opened after the departure": Left(("bob",), 0, DutyState.NOT_IMPOSED),
     "it was opened after the departure, where everyone was allowed": Left((), 0, DutyState.NOT_IMPOSED),
-    "opened long before": Left(("bob",), 9, DutyState.UNPROVEN),
+    "opened long before": Left(("bob",), 9, DutyState.OBSTRUCTED),
 }
 
 
@@ -189,13 +194,13 @@ def test_what_was_owed_at_departure_stays_in_sight(case: str) -> None:
     departed = msgspec.structs.replace(state.checkpoint, epoch=left.departed)
     state = msgspec.structs.replace(state, checkpoint=departed, writers_then=left.then)
     result = found(state, flaws={"o": (OUTSIDE,)})
-    unproven = left.state is DutyState.UNPROVEN
+    unproven = left.state is DutyState.OBSTRUCTED
     assert states(result) == {"o": f"{left.state} f" if unproven else left.state}
     assert result.absent == (("o",) if unproven else ())
     assert result.whole == ()
 
 
-def test_an_unproven_duty_stays_unproven_whatever_else_obstructs_it() -> None:
+def test_a_duty_of_a_former_writer_is_obstructed() -> None:
     state = msgspec.structs.replace(snapshot([duty("o"), frontier("f", "o")]), writers_then=("bob",))
     departed = msgspec.structs.replace(state.checkpoint, epoch=1)
     result = found(
@@ -203,7 +208,7 @@ def test_an_unproven_duty_stays_unproven_whatever_else_obstructs_it() -> None:
         {"o": (Reason.DISPUTED,), "f": (Reason.DISPUTED,)},
         {"o": (OUTSIDE,)},
     )
-    assert (states(result), result.absent) == ({"o": "unproven f"}, ("o", "f"))
+    assert (states(result), result.absent) == ({"o": "obstructed f"}, ("o", "f"))
 
 
 # Frontiers.
@@ -219,7 +224,7 @@ def test_every_duty_comes_in_log_order_with_its_frontier() -> None:
 def test_a_frontier_may_be_required() -> None:
     items = [duty("o1"), duty("o2"), frontier("f2", "o2")]
     assert states(found(items)) == {"o1": "owed", "o2": "owed f2"}
-    result = found(items, require_frontier=True)
+    result = found(items, returns={"require_frontier": True})
     assert (states(result), result.absent) == ({"o1": "obstructed", "o2": "owed f2"}, ("o1",))
 
 
@@ -268,4 +273,4 @@ def test_a_frontier_without_its_obligation_is_no_duty() -> None:
 
 
 def test_what_is_absent_is_named_once() -> None:
-    assert found([duty("o")], {"o": (Reason.DISPUTED,)}, require_frontier=True).absent == ("o",)
+    assert found([duty("o")], {"o": (Reason.DISPUTED,)}, returns={"require_frontier": True}).absent == ("o",)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from readmit.records.decisions import Cause
-from readmit.records.identity import Identity
-from readmit.records.items import Fact, Frontier, InterfaceConstraint, Kind, Obligation, RoleConstraint, Scope
-from readmit.records.policy import Policy
-from readmit.records.reasons import Reason
+from readmit import Identity, Reason
+from readmit.lab import Obligation, Scope
+from readmit.policies import Policy
+from readmit.records.items import Fact, Frontier, InterfaceConstraint, Kind, RoleConstraint
 from readmit.rules.gate.gates import applicable, authorized, current, fitting, proven
 from readmit.rules.invalidate.resolve import Findings
+from readmit.types import Cause
 
 WHO = Identity(workspace="w", principal="ann", role="planner", task="trip")
 KINDS: dict[Kind, Any] = {
@@ -54,18 +54,18 @@ SCOPES = {
     "private to her": Scoped({"principals": ("ann",), "visibility": "private"}),
     "names others": Scoped({"principals": ("bob", "anna", "an")}, (Reason.PRINCIPAL_OUT_OF_SCOPE,)),
     "names her role": Scoped({"roles": ("booker", "planner")}),
-    "names other roles": Scoped({"roles": ("booker",)}, (Reason.ROLE_OUT_OF_SCOPE,)),
+    "names other roles": Scoped({"roles": ("booker",)}, (Reason.OUT_OF_SCOPE,)),
     "names her role, not her": Scoped({"principals": ("planner",), "roles": ("ann",)},
-                                      (Reason.PRINCIPAL_OUT_OF_SCOPE, Reason.ROLE_OUT_OF_SCOPE)),
+                                      (Reason.PRINCIPAL_OUT_OF_SCOPE, Reason.OUT_OF_SCOPE)),
     "her task": Scoped({"task": "trip"}),
-    "another task": Scoped({"task": "trips"}, (Reason.TASK_OUT_OF_SCOPE,)),
-    "a task before hers in the alphabet": Scoped({"task": "a"}, (Reason.TASK_OUT_OF_SCOPE,)),
-    "another workspace": Scoped({"workspace": "v"}, (Reason.OTHER_WORKSPACE,)),
-    "a workspace after hers in the alphabet": Scoped({"workspace": "x"}, (Reason.OTHER_WORKSPACE,)),
+    "another task": Scoped({"task": "trips"}, (Reason.OUT_OF_SCOPE,)),
+    "a task before hers in the alphabet": Scoped({"task": "a"}, (Reason.OUT_OF_SCOPE,)),
+    "another workspace": Scoped({"workspace": "v"}, (Reason.PRINCIPAL_OUT_OF_SCOPE,)),
+    "a workspace after hers in the alphabet": Scoped({"workspace": "x"}, (Reason.PRINCIPAL_OUT_OF_SCOPE,)),
     "names that are equal, not the same object": Scoped({"workspace": "w!".rstrip("!"), "task": "trip!".rstrip("!")}),
     "everything else": Scoped(
         {"workspace": "v", "principals": ("x",), "roles": ("y",), "task": "z"},
-        (Reason.OTHER_WORKSPACE, Reason.PRINCIPAL_OUT_OF_SCOPE, Reason.ROLE_OUT_OF_SCOPE, Reason.TASK_OUT_OF_SCOPE),
+        (Reason.PRINCIPAL_OUT_OF_SCOPE, Reason.PRINCIPAL_OUT_OF_SCOPE, Reason.OUT_OF_SCOPE, Reason.OUT_OF_SCOPE),
     ),
 }  # fmt: skip
 
@@ -80,12 +80,12 @@ def test_a_asks_who_may_see_it(case: str) -> None:
 @pytest.mark.parametrize("kind", Kind)
 def test_u_admits_the_kinds_of_the_policy(kind: Kind) -> None:
     everything_else = tuple(one for one in Kind if one is not kind)
-    assert list(applicable(item(kind), "trip", None, Policy(kinds=(kind,)))) == []
-    refused = list(applicable(item(kind), "trip", None, Policy(kinds=everything_else)))
+    assert list(applicable(item(kind), "trip", None, Policy(paper={"kinds": (kind,)}))) == []
+    refused = list(applicable(item(kind), "trip", None, Policy(paper={"kinds": everything_else})))
     # What binds does so whatever kinds the policy admits.
     binds = kind not in (Kind.FACT, Kind.FRONTIER)
     assert [cause.reason for cause in refused] == ([] if binds else [Reason.KIND_NOT_ADMITTED])
-    as_needed = Policy(kinds=everything_else, constraints="as_needed")
+    as_needed = Policy(paper={"kinds": everything_else, "constraints": "as_needed"})
     found = [cause.reason for cause in applicable(item(kind), "trip", None, as_needed)]
     assert found == ([] if kind is Kind.OBLIGATION else [Reason.KIND_NOT_ADMITTED])
 
@@ -103,16 +103,16 @@ class Used:
 USES = {
     "for everything": Used({}),
     "for everything, with a purpose": Used({}, "book"),
-    "for this task": Used({"tasks": ("other", "trip")}),
-    "for other tasks": Used({"tasks": ("other",)}, None, (Reason.OTHER_TASK,)),
+    "for this task": Used({"applies_to": ("other", "trip")}),
+    "for other tasks": Used({"applies_to": ("other",)}, None, (Reason.OTHER_TASK,)),
     "for this purpose": Used({"purposes": ("cancel", "book")}, "book"),
     "for another purpose": Used({"purposes": ("cancel",)}, "book", (Reason.OTHER_PURPOSE,)),
-    "for a purpose, none given": Used({"purposes": ("cancel",)}, None, (Reason.OTHER_PURPOSE,)),
+    "for a purpose, none given": Used({"purposes": ("cancel",)}),
     "for nothing here": Used(
-        {"tasks": ("other",), "purposes": ("cancel",)},
+        {"applies_to": ("other",), "purposes": ("cancel",)},
         "book",
         (Reason.KIND_NOT_ADMITTED, Reason.OTHER_TASK, Reason.OTHER_PURPOSE),
-        Policy(kinds=()),
+        Policy(paper={"kinds": ()}),
     ),
 }
 
@@ -128,8 +128,8 @@ DUTIES = {
     "for this purpose": Used({"purposes": ("cancel", "book")}, "book"),
     "for another purpose": Used({"purposes": ("cancel",)}, "book", (Reason.OTHER_PURPOSE,)),
     "for a purpose, none given": Used({"purposes": ("cancel",)}, None),
-    "for other tasks": Used({"tasks": ("other",)}, None, (Reason.OTHER_TASK,)),
-    "for any kinds": Used({}, None, (), Policy(kinds=())),
+    "for other tasks": Used({"applies_to": ("other",)}, None, (Reason.OTHER_TASK,)),
+    "for any kinds": Used({}, None, (), Policy(paper={"kinds": ()})),
 }
 
 
@@ -152,7 +152,7 @@ def test_t_and_p_answer_with_what_was_found_of_this_item() -> None:
 
 @pytest.mark.parametrize(("length", "limit", "fits"), [(3, 4, True), (4, 4, True), (5, 4, False), (1, 0, False)])
 def test_the_size_of_a_single_item(length: int, limit: int, fits: bool) -> None:
-    causes = list(fitting(item(text="x" * length), Policy(max_item_chars=limit)))
+    causes = list(fitting(item(text="x" * length), Policy(budgets={"item_chars": limit})))
     assert [cause.reason for cause in causes] == ([] if fits else [Reason.TOO_LARGE])
     if not fits:
         assert causes[0].note == f"{length} characters, {limit} allowed"

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from readmit import Reason, State
-from readmit.records.acts.event import Checkpoint
-from readmit.records.canonical import digest
-from readmit.records.decisions import Cause
-from readmit.records.identity import Identity
-from readmit.records.items import Fact, Frontier, Item, Obligation, Scope
-from readmit.records.policy import Policy
+from readmit import Identity, Reason, State
+from readmit.lab import Obligation, Scope, digest
+from readmit.policies import Policy
+from readmit.records.items import Fact, Frontier
 from readmit.records.snapshot import Held, Snapshot, WorkState
 from readmit.rules.gate.judge import distinct, judge
 from readmit.rules.invalidate.resolve import Findings
+from readmit.types import Cause, Checkpoint, Item
 from tests.scene import START
 
 if TYPE_CHECKING:
@@ -52,15 +50,15 @@ def test_all_gates_speak_in_their_order() -> None:
         Findings(
             {"i": why(Reason.EXPIRED, Reason.DISPUTED)},
             {"i": why(Reason.REVOKED)},
-            {"i": why(Reason.PREMISE_RESTORED)},
+            {"i": why(Reason.RECOVERED)},
         ),
         {"i": why(Reason.UNPROVEN)},
-        Policy(max_item_chars=5),
+        Policy(budgets={"item_chars": 5}),
     )
     assert gated.eligible == {}
     found = gated.rejected["i"]
     assert found.reasons == (
-        Reason.ROLE_OUT_OF_SCOPE,
+        Reason.OUT_OF_SCOPE,
         Reason.EXPIRED,
         Reason.DISPUTED,
         Reason.OTHER_PURPOSE,
@@ -69,7 +67,7 @@ def test_all_gates_speak_in_their_order() -> None:
     )
     assert found.state is State.UNAUTHORIZED
     assert found.overruled == why(Reason.REVOKED)
-    assert found.recovered == why(Reason.PREMISE_RESTORED)
+    assert found.recovered == why(Reason.RECOVERED)
     assert found.digest == digest(item)
     assert found.item == "i"
     assert [cause.reason for cause in found.causes] == list(found.reasons)

@@ -7,36 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.records.acts.event import (
-    Checkpoint,
-    Close,
-    Dispute,
-    Event,
-    EventKind,
-    Overrule,
-    Resolve,
-    Revoke,
-    Settle,
-    Supersede,
-    Suspect,
-)
-from readmit.records.canonical import canonical, digest
+from readmit import Answer, Identity, Pair, Verdict
+from readmit.events import EventKind
+from readmit.lab import Obligation, Scope, Suspect, canonical, digest
+from readmit.policies import Policy
+from readmit.records.acts.event import Close, Dispute, Event, Overrule, Resolve, Revoke, Settle, Supersede
 from readmit.records.evidence import Evidence
-from readmit.records.identity import Identity
-from readmit.records.items import Fact, Frontier, Interval, Item, Obligation, Receipt, Scope
-from readmit.records.policy import Policy
+from readmit.records.items import Fact, Frontier, Interval
 from readmit.records.snapshot import Held, Sighting, Snapshot, WorkState
-from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.rules.capture.bindings import flaws
 from readmit.rules.invalidate.order import Order
 from readmit.rules.invalidate.resolve import Findings, resolve
+from readmit.types import Checkpoint, Item, Receipt
 from tests.scene import HOUR, START
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from readmit.records.acts.kinds import DeclaredKind
-    from readmit.records.base import Record
+    from readmit.events import DeclaredKind, Record
 
 WHO = Identity(workspace="w", principal="ann", role="planner", task="trip")
 KINDS: dict[type, DeclaredKind] = {
@@ -56,7 +44,7 @@ class Board:
     def __init__(self, *, now: float = 100, purpose: str | None = None, **policy: Any) -> None:
         self.now = hour(now)
         self.purpose = purpose
-        self.policy = Policy(**{"overseers": ("boss",), **policy})
+        self.policy = Policy(evidence={"overseers": ("boss",)}).changed(**policy)
         self.epoch = 0
         self.held: dict[str, Held] = {}
         self.hidden: set[str] = set()
@@ -150,8 +138,8 @@ class Board:
         pair = Pair(item=item, evidence=evidence)
         return self.mark(Verdict(pair=pair, answer=Answer(answer), stale=stale, **said), **when)
 
-    def overrule(self, target: str, grant: Any = "restore", *, expires: float = 1_000, **when: Any) -> str:
-        payload = Overrule(target=target, grant=grant, reason="asked them", expires=hour(expires))
+    def overrule(self, target: str, *, expires: float = 1_000, **when: Any) -> str:
+        payload = Overrule(target=target, reason="asked them", expires=hour(expires))
         return self.mark(payload, **{"by": "boss", **when})
 
     def snapshot(self) -> Snapshot:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit.records.items import Receipt
 from readmit.rules.invalidate.order import NEVER, Point, Rank, ranks
+from readmit.types import Receipt
 from tests.rules.invalidate.build import Board, hour
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ STARTS = {
 
 @pytest.mark.parametrize("case", STARTS)
 def test_the_start_of_an_item(case: str) -> None:
-    board = Board(writers=("bob",))
+    board = Board(evidence={"writers": ("bob",)})
     given = STARTS[case]
     held = board.held[given.make(board)]
     assert board.order().key(held)[:2] == (hour(given.hour), given.position)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from readmit import Pair, Reason
+from readmit.errors import ConflictError, NotAllowedError, RecordError
 from readmit.records.acts.event import Close
-from readmit.records.error_types import ConflictError, NotAllowedError, RecordError
 from tests.rules.invalidate.build import Board, hour
 from tests.scene import HOUR, Scene
 
@@ -152,7 +151,7 @@ def test_returning_in_another_role_judges_in_log_order() -> None:
     assert scene.reasons("p") == (Reason.DISPUTED, Reason.REVOKED)
     assert scene.reasons("x") == (Reason.DISPUTED, Reason.PREMISE_CHANGED)
     assert scene.reasons("s0") == (Reason.SLOT_UPDATED,)
-    assert scene.reasons("s1") == (Reason.ROLE_OUT_OF_SCOPE,)
+    assert scene.reasons("s1") == (Reason.OUT_OF_SCOPE,)
 
 
 # Recovery.
@@ -194,7 +193,7 @@ def test_what_fell_with_a_premise_stands_again_once_later_evidence_restores_it(c
     recovered = board.findings().recovered
     (cause,) = recovered["b"]
     assert recovered.keys() == {"b"}, "the premise of c never fell, once b stands"
-    assert (cause.reason, cause.ref, cause.root) == (Reason.PREMISE_RESTORED, "again", "a")
+    assert (cause.reason, cause.ref, cause.root) == (Reason.RECOVERED, "again", "a")
     assert (cause.by, cause.epoch) == ("bob", board.held["again"].epoch)
 
 
@@ -296,15 +295,15 @@ def test_a_repetition_carries_its_own_dependents_through_a_chain() -> None:
 # Overruling.
 
 
-def overruled(scene: Scene, item: str, grant: Any, *, by: str = "boss", expires: timedelta = HOUR) -> None:
-    scene.team.admin.overrule(item, grant=grant, by=by, reason="asked the hotel", expires=expires)
+def overruled(scene: Scene, item: str, *, by: str = "boss", expires: timedelta = HOUR) -> None:
+    scene.team.admin.overrule(item, by=by, reason="asked the hotel", expires=expires)
 
 
-def test_rejustify_lets_an_item_stand_without_its_premise() -> None:
+def test_an_overrule_lets_an_item_stand_without_its_premise() -> None:
     scene = chain()
     scene.depart()
     scene.team.revoke("a", by="bob")
-    overruled(scene, "b", "rejustify")
+    overruled(scene, "b")
     scene.come_back()
     assert [scene.reasons(name) for name in "abc"] == [(Reason.REVOKED,), IN, IN]
     (aside,) = scene.disposition("b").overruled
@@ -314,49 +313,35 @@ def test_rejustify_lets_an_item_stand_without_its_premise() -> None:
     assert "asked the hotel" in str(scene.outcome.explain("b"))  # type: ignore[union-attr]
 
 
-def test_rejustify_restores_nothing_else() -> None:
-    scene = chain()
-    scene.depart()
-    scene.team.revoke("b", by="bob")
-    with pytest.raises(ConflictError, match=r"grant: 'rejustify' sets nothing aside .* revoked \(grant='restore'\)"):
-        overruled(scene, "b", "rejustify")
-    scene.come_back()
-    assert scene.reasons("b") == (Reason.REVOKED,)
-
-
-GRANTS: dict[str, Any] = {
-    "revoked": ("restore", lambda s: s.team.revoke("a", by="bob")),
-    "superseded": ("restore", lambda s: s.fact("a2", supersedes="a")),
-    "closed": ("restore", lambda s: s.team.close_validity("a", end=s.now, by="bob")),
-    "slot updated": ("restore", lambda s: s.fact("a2", slot="s")),
-    "suspected": ("restore", lambda s: s.team.judge(Pair(item="a", evidence=s.news()), by="worker")),
-    "invalidated": ("restore", lambda s: s.verdict("a", s.news())),
-    "disputed": ("settle", lambda s: s.team.dispute(["a"], by="bob")),
-    "dispute lost": ("settle", lambda s: s.team.resolve(s.team.dispute(["a"], by="bob"), by="bob")),
+ENDINGS: dict[str, Any] = {
+    "revoked": lambda s: s.team.revoke("a", by="bob"),
+    "superseded": lambda s: s.fact("a2", supersedes="a"),
+    "closed": lambda s: s.team.close_validity("a", end=s.now, by="bob"),
+    "slot updated": lambda s: s.fact("a2", slot="s"),
+    "suspected": lambda s: s.team.judge(Pair(item="a", evidence=s.news()), by="worker"),
+    "invalidated": lambda s: s.verdict("a", s.news()),
+    "disputed": lambda s: s.team.dispute(["a"], by="bob"),
+    "dispute lost": lambda s: s.team.resolve(s.team.dispute(["a"], by="bob"), by="bob"),
 }
 
 
-@pytest.mark.parametrize("case", GRANTS)
-def test_each_grant_undoes_its_own_and_no_other(case: str) -> None:
-    grant, happens = GRANTS[case]
-    for given in ("restore", "settle", "rejustify"):
-        scene = chain(slot="s")
-        scene.depart()
-        happens(scene)
-        with nullcontext() if given == grant else pytest.raises(ConflictError, match=f"grant='{grant}'"):
-            overruled(scene, "a", given)
-        scene.come_back()
-        assert (scene.reasons("a") == IN) is (given == grant)
-        assert (scene.reasons("c") == IN) is (given == grant), "what rests on it stands with it"
-
-
-@pytest.mark.parametrize("case", GRANTS)
-def test_an_overrule_lapses(case: str) -> None:
-    grant, happens = GRANTS[case]
+@pytest.mark.parametrize("case", ENDINGS)
+def test_an_overrule_undoes_every_ending(case: str) -> None:
     scene = chain(slot="s")
     scene.depart()
-    happens(scene)
-    overruled(scene, "a", grant)
+    ENDINGS[case](scene)
+    overruled(scene, "a")
+    scene.come_back()
+    assert scene.reasons("a") == IN
+    assert scene.reasons("c") == IN, "what rests on it stands with it"
+
+
+@pytest.mark.parametrize("case", ENDINGS)
+def test_an_overrule_lapses(case: str) -> None:
+    scene = chain(slot="s")
+    scene.depart()
+    ENDINGS[case](scene)
+    overruled(scene, "a")
     scene.wait(HOUR - timedelta(seconds=1))
     scene.come_back()
     assert scene.reasons("a") == IN
@@ -365,28 +350,23 @@ def test_an_overrule_lapses(case: str) -> None:
     assert scene.reasons("a") != IN
 
 
-@pytest.mark.parametrize("case", GRANTS)
+@pytest.mark.parametrize("case", ENDINGS)
 def test_an_overrule_says_nothing_of_what_comes_after_it(case: str) -> None:
-    grant, happens = GRANTS[case]
     scene = chain(slot="s")
     scene.depart()
-    if grant == "restore":
-        scene.team.revoke("a", by="bob")
-    else:
-        scene.team.dispute(["a"], by="bob")
-    overruled(scene, "a", grant)
-    happens(scene)
+    scene.team.revoke("a", by="bob")
+    overruled(scene, "a")
+    ENDINGS[case](scene)
     scene.come_back()
     assert scene.reasons("a") != IN
 
 
-@pytest.mark.parametrize("grant", ["restore", "rejustify", "settle"])
-def test_an_overrule_of_what_needs_none_is_refused(grant: str) -> None:
+def test_an_overrule_of_what_needs_none_is_refused() -> None:
     scene = chain(slot="s")
     scene.depart()
     before = scene.team.epoch
     with pytest.raises(ConflictError, match="nothing is against 'a', so there is nothing to overrule"):
-        overruled(scene, "a", grant)
+        overruled(scene, "a")
     assert scene.team.epoch == before
 
 
@@ -395,9 +375,9 @@ def test_an_overrule_may_come_before_an_announced_end_and_be_renewed_before_it_l
     scene.depart()
     scene.team.close_validity("a", end=scene.now + HOUR, by="bob")
     with pytest.raises(ConflictError, match="nothing is against 'a'"):
-        overruled(scene, "a", "restore", expires=HOUR)
+        overruled(scene, "a", expires=HOUR)
     for hours in (2, 3):
-        overruled(scene, "a", "restore", expires=hours * HOUR)
+        overruled(scene, "a", expires=hours * HOUR)
     scene.wait(2 * HOUR)
     scene.come_back()
     assert scene.reasons("a") == IN
@@ -409,7 +389,7 @@ def test_what_is_against_a_repetition_can_be_overruled_for_the_other() -> None:
         scene.fact(name, text="It is so", sources=[scene.source])
     scene.depart()
     scene.team.revoke("a", by="bob")
-    overruled(scene, "again", "restore")
+    overruled(scene, "again")
     scene.come_back()
     assert scene.reasons("again") == IN
 
@@ -419,14 +399,14 @@ def test_what_is_against_an_item_for_one_reader_alone_can_be_overruled() -> None
     scene.fact("a", slot="s")
     scene.depart()
     scene.fact("@bob/mine", slot="s", principals=["ann"], sources=[scene.news()])
-    overruled(scene, "a", "restore")
+    overruled(scene, "a")
 
 
 def test_nobody_overrules_a_rejection_on_their_own_return() -> None:
-    scene = Scene(overseers=("boss", "ann"))
+    scene = Scene(evidence={"overseers": ("boss", "ann")})
     scene.fact("a")
     scene.team.revoke("a", by="bob")
-    overruled(scene, "a", "restore", by="ann")
+    overruled(scene, "a", by="ann")
     scene.depart()
     scene.come_back()
     assert scene.reasons("a") == (Reason.REVOKED,)
@@ -444,32 +424,31 @@ def test_only_overseers_overrule_and_only_while_they_are_overseers() -> None:
     scene.team.revoke("a", by="bob")
     before = scene.team.epoch
     with pytest.raises(NotAllowedError, match="overseers"):
-        overruled(scene, "a", "restore", by="bob")
+        overruled(scene, "a", by="bob")
     with pytest.raises(RecordError, match="has passed"):
-        overruled(scene, "a", "restore", expires=timedelta(0))
+        overruled(scene, "a", expires=timedelta(0))
     assert scene.team.epoch == before
-    overruled(scene, "a", "restore")
+    overruled(scene, "a")
     from readmit import Policy
 
-    scene.team.as_owner().admin.govern(Policy(overseers=("cy",)))
+    scene.team.as_owner().admin.govern(Policy(evidence={"overseers": ("cy",)}))
     scene.come_back()
     assert scene.reasons("a") == (Reason.REVOKED,)
 
 
 @pytest.mark.parametrize(
-    ("fields", "reason"),
+    ("fields", "reason", "refusal"),
     [
-        ({"sources": []}, Reason.UNPROVEN),
-        ({"tasks": ["other"]}, Reason.OTHER_TASK),
-        ({"valid_until": Scene().now}, Reason.EXPIRED),
+        ({"sources": []}, Reason.UNPROVEN, "no overruling restores 'a', which is out for unproven"),
+        ({"applies_to": ["other"]}, Reason.OTHER_TASK, "nothing is against 'a'"),
+        ({"valid_until": Scene().now}, Reason.EXPIRED, "no overruling restores 'a', which is out for expired"),
     ],
     ids=["provenance", "applicability", "its own interval"],
 )
-def test_an_overrule_never_touches_the_other_gates(fields: Any, reason: Reason) -> None:
+def test_an_overrule_never_touches_the_other_gates(fields: Any, reason: Reason, refusal: str) -> None:
     scene = Scene()
     scene.fact("a", **fields)
-    for grant in ("restore", "rejustify", "settle"):
-        with pytest.raises(ConflictError):
-            overruled(scene, "a", grant)
+    with pytest.raises(ConflictError, match=f"target: {refusal}"):
+        overruled(scene, "a")
     scene.away()
     assert scene.reasons("a") == (reason,)

@@ -128,7 +128,7 @@ DUTIES: dict[str, tuple[Callable[[Board], object], bool]] = {
 @pytest.mark.parametrize("case", DUTIES)
 def test_a_duty_is_replaced_only_by_a_duty_that_somebody_could_impose(case: str) -> None:
     happens, out = DUTIES[case]
-    board = Board(writers=("bob",))
+    board = Board(evidence={"writers": ("bob",)})
     board.duty("o")
     happens(board)
     board.supersede("o", "n")

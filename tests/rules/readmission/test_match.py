@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.records.canonical import digest
-from readmit.records.evidence import Experience
-from readmit.records.policy import Policy
-from readmit.records.reasons import Reason
+from readmit import Reason
+from readmit.lab import digest
+from readmit.policies import Policy
 from readmit.rules.readmission.match import match
+from readmit.types import Experience
 
-IN, OUT, BUDGET = Reason.SOURCE_IN_VIEW, Reason.SOURCE_NOT_IN_VIEW, Reason.EXPERIENCE_BUDGET
+IN, OUT, BUDGET = Reason.SOURCE_IN_VIEW, Reason.SOURCE_NOT_IN_VIEW, Reason.TOO_LARGE
 
-SMALL = Policy(max_experiences=2, max_experience_chars=10)
+SMALL = Policy(budgets={"experiences": 2, "experience_chars": 10})
 
 
 def bank(*lengths_and_sources: tuple[int, str]) -> list[tuple[Experience, str]]:
@@ -47,8 +47,8 @@ CASES = {
     "one over": Case(bank((5, "a"), (6, "a")), (BUDGET, IN)),
     "too long is passed over": Case(bank((4, "a"), (11, "a")), (IN, BUDGET)),
     "without source takes no budget": Case(bank((10, "a"), (10, "z"), (10, "z")), (IN, OUT, OUT)),
-    "no count": Case(bank((1, "a")), (BUDGET,), policy=Policy(max_experiences=0)),
-    "no characters": Case(bank((1, "a")), (BUDGET,), policy=Policy(max_experience_chars=0)),
+    "no count": Case(bank((1, "a")), (BUDGET,), policy=Policy(budgets={"experiences": 0})),
+    "no characters": Case(bank((1, "a")), (BUDGET,), policy=Policy(budgets={"experience_chars": 0})),
 }
 
 
@@ -70,7 +70,7 @@ def test_who_comes_back(case: Case) -> None:
 def test_only_sourced_within_budget_and_never_fewer_than_fit(
     made: list[tuple[int, str]], view: frozenset[str], count: int, chars: int
 ) -> None:
-    policy = Policy(max_experiences=count, max_experience_chars=chars)
+    policy = Policy(budgets={"experiences": count, "experience_chars": chars})
     banked = bank(*made)
     notes, handed = match(banked, view, policy)
     assert match(banked, view, policy) == (notes, handed)

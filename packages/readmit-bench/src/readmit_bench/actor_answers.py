@@ -17,18 +17,21 @@ if TYPE_CHECKING:
 
     from readmit.models import Ask, Model
     from readmit_bench.episodes import Checkpoint, View
+    from readmit_bench.settings import ActorForm
 
 NOTHING = "(no notes)"
 
 _CHOICE = re.compile(r"^\(([A-Z])\) (.*)$", re.MULTILINE)
 
 
-def respond(actor: Model, checkpoint: Checkpoint, view: View, *, max_tokens: int) -> tuple[str, ...]:
+def respond(
+    actor: Model, checkpoint: Checkpoint, view: View, *, form: ActorForm = "notes", max_tokens: int
+) -> tuple[str, ...]:
     """One answer per task, all asked at once."""
-    given = notes(view, checkpoint) or NOTHING
+    given = [notes(view, checkpoint, form=form, asked=task) or NOTHING for task in checkpoint.tasks]
     asks = [
-        request("respond@1", "answer", [("notes", given), ("message", task)], max_tokens=max_tokens)
-        for task in checkpoint.tasks
+        request("respond@1", "answer", [("notes", shown), ("message", task)], max_tokens=max_tokens)
+        for shown, task in zip(given, checkpoint.tasks, strict=True)
     ]
     return tuple(texts(actor, asks))
 

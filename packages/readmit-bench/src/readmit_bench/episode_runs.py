@@ -18,7 +18,7 @@ from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.checkpoints import work_state
 from readmit_bench.methods import Resources, admitted, checked, entry_named
 from readmit_bench.methods import made as method_made
-from readmit_bench.methods.method import Answering
+from readmit_bench.methods.method import Answering, Planning
 from readmit_bench.notes import notes
 from readmit_bench.results import Result
 
@@ -83,9 +83,9 @@ def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) 
     # A method that forms its own memory from the conversations neither gets nor pays for what the others share.
     extractor = None if entry.own_memory else roles.extractor
     try:
-        checkpoint = work_state(episode, settings, extractor, roles.embedder)
+        checkpoint = _work_state(episode, method, settings, extractor, roles.embedder)
         # A store whose memories a model forms uses its own words.
-        view = admitted(method, checkpoint, rewords=entry.store is not None and roles.extractor is not None)
+        view = admitted(method, checkpoint, rewords=entry.rewords or bool(entry.store and roles.extractor))
         answers = (
             ()
             if roles.actor is None
@@ -96,6 +96,18 @@ def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) 
     except (ReadmitError, ValueError) as error:
         return Attempt(view, checkpoint, (), _since(started), f"{type(error).__name__}: {error}")
     return Attempt(view, checkpoint, answers, _since(started))
+
+
+def _work_state(
+    episode: Episode, method: Method, settings: Settings, extractor: Model | None, embedder: Embedder | None
+) -> Checkpoint:
+    try:
+        return work_state(episode, settings, extractor, embedder)
+    except PendingAnswers:
+        # In the same round, so that the method does not wait twice.
+        if isinstance(method, Planning):
+            method.ask_ahead(episode.tasks)
+        raise
 
 
 def attempted(name: str, elsewhere: Made | None, by_name: Mapping[str, Method], checkpoint: Checkpoint) -> Attempt:
@@ -148,7 +160,7 @@ def scored(case: Case[Any], method: str, made: Attempt, roles: Roles, settings: 
     )
     if made.failure or made.view is None or made.checkpoint is None:
         return benchmark.failed(case, line, answered=answered)
-    line = replace(line, characters=len(notes(made.view, made.checkpoint)))
+    line = replace(line, characters=len(notes(made.view, made.checkpoint, form=benchmark.form(settings))))
     line = benchmark.score(case, made, line)
     if not answered or roles.judge is None:
         return line

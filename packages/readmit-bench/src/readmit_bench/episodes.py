@@ -126,12 +126,14 @@ class Checkpoint(Record, frozen=True, kw_only=True):
     """The last session of the history before the absence."""
     observations: tuple[Row, ...] = ()
     """The turns that rows were drawn from, in time order, where the rows are not those turns themselves."""
+    read: tuple[int, ...] = ()
+    """The sessions that the extractor read. What it took down from them is what they state."""
     plans: tuple[Plan | None, ...] = ()
     """What each task takes, where planning is part of the shared pipeline; None where it failed."""
 
     @property
     def heard(self) -> tuple[Row, ...]:
-        """What was said, turn by turn."""
+        """The conversations, turn by turn."""
         return self.observations or self.rows
 
 
@@ -178,6 +180,8 @@ class View(Record, frozen=True, kw_only=True):
     missing: tuple[str, ...] = ()
     """What the role lacks, where the return was refused for that."""
     findings: tuple[Finding, ...] = ()
+    nothing_stated: int = 0
+    """Turns that the extractor read and took nothing down from: neither judged nor handed over by this method."""
     linked: tuple[str, ...] = ()
     """Rows of the view that support a planned need, where the method knows which do."""
     withdrawn: tuple[Withdrawn, ...] = ()
@@ -221,12 +225,12 @@ class Labels(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unit(self) -> str:
-        """What was sampled: departures of one question belong together."""
+        """The sampled unit: departures of one question belong together."""
         return self.case
 
     @property
     def history(self) -> str:
-        """What is resampled for intervals, where several units are about one history. Empty: the unit."""
+        """The resampled unit of intervals, where several units are about one history. Empty: the unit."""
         return ""
 
     def statements(self) -> tuple[tuple[Wanted, ...], tuple[Wanted, ...]]:

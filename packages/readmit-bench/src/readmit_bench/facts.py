@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit_bench.plain_turns import words
+from readmit.lab import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -38,7 +38,7 @@ class Facts:
     def __init__(self, stated: Iterable[tuple[int, str]], embedder: Embedder) -> None:
         """``stated`` are facts with the place of what states them; one place may state several."""
         self._stated = tuple(stated)
-        self._keys = [tuple(words(text)) for _, text in self._stated]
+        self._keys = [tuple(words_of(text)) for _, text in self._stated]
         self._embedder = embedder
         self._vectors: Matrix | None = None
         self._asked: dict[str, Matrix] = {}

@@ -52,5 +52,6 @@ def as_metadata(result: Result, made: Attempt | None) -> dict[str, Any]:
             "left out": {row: list(reasons) for row, reasons in view.left_out.items()},
             "missing": list(view.missing),
             "findings": msgspec.to_builtins(view.findings),
+            "read, nothing stated": view.nothing_stated,
         }
     return said

@@ -40,7 +40,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Interval:
-    """The bounds, and what is needed to draw them again."""
+    """The bounds, and the settings that draw them again."""
 
     low: float
     high: float

@@ -85,7 +85,7 @@ def _whole(episode: Episode) -> Spoken:
 
 
 def _parts(view: View, checkpoint: Checkpoint) -> list[tuple[str, str]]:
-    """What is handed over of turns that statements were drawn from: the words, and the whole turn."""
+    """The handed-over words of turns that statements were drawn from, each with its whole turn."""
     turns = {row.id: row.text for row in checkpoint.observations}
     rows = {row.id: row.turn for row in checkpoint.rows if row.turn is not None}
     return [

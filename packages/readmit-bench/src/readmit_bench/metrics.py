@@ -111,7 +111,7 @@ class Criteria:
 
     @property
     def fama(self) -> Fraction:
-        """Memora's native score: what is remembered, less what should have been forgotten."""
+        """Memora's native score: the remembered share, less the share that should have been forgotten."""
         return max(Fraction(0), self.p - self.w * (1 - self.f))
 
 

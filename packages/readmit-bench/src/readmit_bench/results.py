@@ -73,9 +73,9 @@ class Result(Record, frozen=True, kw_only=True):
     case: str
     block: str
     unit: str
-    """What was sampled: three departures of one Memora question are one unit."""
+    """The sampled unit: three departures of one Memora question are one unit."""
     history: str = ""
-    """What is resampled for intervals: several Memora questions are asked of one history. Empty: the unit."""
+    """The resampled unit of intervals: several Memora questions are asked of one history. Empty: the unit."""
     agents: int | None = None
     view: View | None = None
     characters: int | None = None
@@ -109,7 +109,7 @@ class Result(Record, frozen=True, kw_only=True):
 
     @property
     def cluster(self) -> str:
-        """What was drawn independently of everything else."""
+        """The unit that was drawn independently of all others."""
         return self.history or self.unit
 
     @property

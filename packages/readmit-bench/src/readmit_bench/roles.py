@@ -221,7 +221,7 @@ def _result(ask: Ask, output: ModelOutput, milliseconds: int) -> Reply | Failure
 
 
 def messages_of(ask: Ask) -> list[ChatMessage]:
-    """What is said to a model."""
+    """The messages of a request."""
     said = ChatMessageUser(content=ask.user)
     return [ChatMessageSystem(content=ask.system), said] if ask.system else [said]
 

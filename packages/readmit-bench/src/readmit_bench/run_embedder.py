@@ -41,7 +41,7 @@ def embedder_named(name: str, vectors: Path | None = None) -> Embedder:
     from readmit.models import open_embedder
 
     kept = VectorsInMemory() if vectors is None else KeptVectors(vectors)
-    return CachedEmbedder(open_embedder(name), "bench", kept)
+    return CachedEmbedder(open_embedder(name), kept)
 
 
 class KeptVectors:
@@ -52,8 +52,7 @@ class KeptVectors:
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
 
-    # A benchmark has one workspace, so its name is not part of the key.
-    def read_vectors(self, workspace: str, embedder: str, digests: Sequence[str]) -> dict[str, bytes]:  # noqa: ARG002
+    def read_vectors(self, embedder: str, digests: Sequence[str]) -> dict[str, bytes]:
         """The stored ones."""
         with self._lock:
             if self._db is None and not self._path.exists():
@@ -69,7 +68,7 @@ class KeptVectors:
                 rows |= dict(found.fetchall())
             return rows
 
-    def write_vectors(self, workspace: str, embedder: str, rows: Mapping[str, bytes]) -> None:  # noqa: ARG002
+    def write_vectors(self, embedder: str, rows: Mapping[str, bytes]) -> None:
         """Store them in one transaction. The first of a text stays, because several runs may share a file."""
         with self._lock, self._opened() as db:
             db.executemany(

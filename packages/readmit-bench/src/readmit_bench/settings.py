@@ -26,6 +26,9 @@ Threshold = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Fraction = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 Span = tuple[CountOrNone, CountOrNone]
 Period = Literal["weekly", "monthly", "quarterly"]
+ActorForm = Literal["notes", "withdrawn", "brief"]
+"""Notes in time order; the same, and after them what no longer holds of what the actor held; or the product's brief
+form, which has that too."""
 PERIODS: tuple[Period, ...] = ("weekly", "monthly", "quarterly")
 DEFAULT = "default"
 
@@ -48,12 +51,17 @@ class MemoraSettings(Record, frozen=True, kw_only=True):
     batch_sessions: Count = 6
     facts_initial: Count = 12
     facts_at_most: Count = 16
+    view_characters: Annotated[int, msgspec.Meta(ge=64, le=10_000_000)] = 8_000
+    """Most characters of a view's rows, in their own words. The paper gives none; this is the product's budget."""
     selector_confidence: Threshold = 0.45
     retrieval: Literal["fused", "lexical"] = "fused"
     """``fused`` ranks facts by words and vectors, within the same numbers of sessions and rows. The paper's is
     ``lexical``."""
-    retractions: Literal["none", "texts"] = "none"
-    """Whether the actor also gets what no longer holds of what it held, marked as withdrawn. The paper's does not."""
+    form: ActorForm = "notes"
+    """How the actor reads a view. The paper's actor does not get what no longer holds."""
+    changes: Literal["explicit", "asked"] = "explicit"
+    """What decides in ``readmit`` that something ended: the explicit operations that were extracted, or, beside them, a
+    verifier. The paper calls Memora's replacements explicit."""
 
     def __post_init__(self) -> None:
         if self.facts_initial > self.facts_at_most:
@@ -65,7 +73,12 @@ class MemoraSettings(Record, frozen=True, kw_only=True):
 
     @property
     def budget(self) -> Budget:
-        return Budget(per_query=self.facts_initial, union=self.facts_initial, at_most=self.facts_at_most)
+        return Budget(
+            per_query=self.facts_initial,
+            union=self.facts_initial,
+            at_most=self.facts_at_most,
+            characters=self.view_characters,
+        )
 
 
 class StaleSettings(Record, frozen=True, kw_only=True):
@@ -100,8 +113,8 @@ class StaleSettings(Record, frozen=True, kw_only=True):
     stated: Literal["within", "opening"] = "within"
     """Where a substitute haystack has the statements. ``opening`` puts them before a session's first turn, which marks
     the session. It exists for recorded runs that were made that way."""
-    retractions: Literal["none", "texts"] = "none"
-    """Whether the actor also gets what no longer holds of what it held, marked as withdrawn. The paper's does not."""
+    form: ActorForm = "notes"
+    """How the actor reads a view. The paper's actor does not get what no longer holds."""
 
     def __post_init__(self) -> None:
         if self.retrieved_per_query > self.retrieved_union:
@@ -253,7 +266,7 @@ def _written(value: Any) -> str:
 
 
 def _explained(error: msgspec.ValidationError, values: Mapping[str, Any]) -> str:
-    """What is wrong, with the setting's name in front."""
+    """The fault of a value, after the setting's name."""
     text, _, path = str(error).partition(" - at `$")
     name = path.rstrip("`").lstrip(".").partition("[")[0]
     return f"{name}: {_written(values[name])} cannot be: {text[0].lower()}{text[1:]}" if name in values else text

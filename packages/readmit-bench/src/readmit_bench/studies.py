@@ -105,7 +105,7 @@ def planned_cases(
     fillers: Path | None = None,
     settings: Settings | None = None,
 ) -> Cases:
-    """Read the data and take what was asked for, the same for the same seed."""
+    """Read the data and take the wanted episodes, the same for the same seed."""
     settings = settings or Settings()
     if data is None and not study.shipped:
         raise RecordError(f"data: {study.name} needs --data, the folder of the {study.benchmarks[0]} release")

@@ -110,7 +110,7 @@ class _Tally:
 
 
 def run(order: RunOrder, out: Path, watch: Callable[[int, int], None] | None = None) -> RunStatus:
-    """Run what is left of a study. ``watch`` gets the number of lines done and planned."""
+    """Run the remaining episodes of a study. ``watch`` gets the number of lines done and planned."""
     study, models, methods, settings = _checked(order)
     found = _cases(order, study, settings)
     vectors = order.vectors(out)

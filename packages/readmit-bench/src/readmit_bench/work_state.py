@@ -93,7 +93,8 @@ def drawn(
     rows = list(_founded(rows))
     with closing(Ranker(rows, embedder)) as ranker:
         relevance = tuple(ranker.ranking(query) for query in (*turns.tasks, *queries))
-    return msgspec.structs.replace(turns, rows=tuple(rows), relevance=relevance, observations=turns.rows)
+    read = tuple(session.index for session, one in zip(sessions, results, strict=True) if not isinstance(one, Failure))
+    return msgspec.structs.replace(turns, rows=tuple(rows), relevance=relevance, observations=turns.rows, read=read)
 
 
 def _observation(session: Session) -> ExtractFrom:
@@ -121,7 +122,7 @@ def _rows(said_at: dict[int, Row], items: Iterable[Extracted], *, turns: bool) -
 
 
 def _founded(rows: Iterable[Row]) -> Iterator[Row]:
-    """A withdrawal of what nobody had stated is a statement itself: that something is no more."""
+    """Rows of which a withdrawal without an earlier statement is a statement itself: that something is no more."""
     slots: set[str | None] = set()
     for row in rows:
         yield (

@@ -11,30 +11,27 @@ from __future__ import annotations
 
 import logging
 import secrets
-import threading
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from readmit.backends.adapters.amem_guard import HeldFolder, RememberedNotes
-from readmit.backends.adapters.amem_parts import Llm, build
+from readmit.backends.adapters.amem_parts import HeldFolder, Llm, RememberedNotes, build
+from readmit.backends.adapters.foreign_store import ForeignStore
 from readmit.backends.id_escape import escape_id, unescaped
-from readmit.backends.port import Change, Hit, Stored
+from readmit.backends.port import Change, Hit, Stored, require_limit, unknown_record
 from readmit.backends.store_lines import folder_at
 from readmit.log.ledger import TEAM
 from readmit.plugins import require_package
 from readmit.records.base import require_name
 from readmit.records.canonical import decode, digest
-from readmit.records.error_types import BackendError, ReadmitError, RecordError, UnknownError
+from readmit.records.error_types import BackendError, ReadmitError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from readmit.backends.port import Material
-    from readmit.backends.store_lines import Site
     from readmit.models.protocols import Embedder, Model
 
 _MARK = "readmit"
@@ -54,7 +51,7 @@ class _Native(msgspec.Struct, frozen=True, kw_only=True):
     vector: tuple[float, ...] = ()
 
 
-class AMem:
+class AMem(ForeignStore):
     """An A-MEM store. ``open`` makes or opens one on disk; ``over`` takes one that a program already has."""
 
     def __init__(
@@ -67,15 +64,12 @@ class AMem:
         embedder: str = "",
         folder: HeldFolder | None = None,
     ) -> None:
-        self.workspace = require_name("workspace", workspace)
-        self.name = f"amem:{require_name('name', name)}"
+        # A note is written in several steps, and its neighbors with it: one call at a time.
+        super().__init__("amem", name, workspace)
         self._system = system
         self._llm = llm
         self._embedder = embedder
         self._folder = folder
-        # A note is written in several steps, and its neighbors with it.
-        self._lock = threading.RLock()
-        self._closed = False
         # Reported as gone.
         self._missed: set[str] = set()
 
@@ -106,11 +100,6 @@ class AMem:
             held.release()
             raise BackendError(f"path: A-MEM cannot open {folder}: {type(error).__name__}: {error}") from error
         return cls(system, workspace, name=name, llm=llm, embedder=embedder.name, folder=held)
-
-    @classmethod
-    def at(cls, site: Site) -> Self:
-        """The store that a line names: ``amem:FOLDER``."""
-        return cls.open(site.place(), site.workspace, embedder=site.needed_embedder(), model=site.model)
 
     @classmethod
     def over(cls, system: Any, workspace: str, *, name: str = "adopted") -> Self:
@@ -163,8 +152,7 @@ class AMem:
     def search(
         self, query: str, *, limit: int, reader: str | None = None, among: Collection[str] | None = None
     ) -> list[Hit]:
-        if limit < 1:
-            raise RecordError(f"limit: {limit} must be at least 1")
+        require_limit(limit)
         with self._native("search"):
             held = self._collection.count()
             usable = held if among is None else len(among)
@@ -273,15 +261,15 @@ class AMem:
             if not self._system.delete(record):
                 raise BackendError(f"{self.name}: A-MEM did not delete {record!r}; its log says why")
 
-    def close(self) -> None:
-        with self._lock:
-            if not self._closed:
-                self._closed = True
-                # A system that was passed in is closed by its owner.
-                if self._llm is not None:
-                    self._system.retriever.client.close()
-                if self._folder is not None:
-                    self._folder.release()
+    def _begin(self) -> None:
+        if self._llm is not None:
+            self._llm.failed = None
+
+    def _release(self) -> None:
+        if self._llm is not None:
+            self._system.retriever.client.close()
+        if self._folder is not None:
+            self._folder.release()
 
     @property
     def _collection(self) -> Any:
@@ -322,7 +310,7 @@ class AMem:
 
     def _known(self, record: str) -> None:
         if not self._collection.get(ids=[record], include=[])["ids"]:
-            raise UnknownError(f"no record {record!r} in {self.name} of workspace {self.workspace!r}; list them first")
+            raise unknown_record(self, record)
 
     def _check(self, record: Stored) -> None:
         """Check that a write succeeded: A-MEM only prints when it fails, or when its model does."""
@@ -331,21 +319,6 @@ class AMem:
         found = self._collection.get(ids=[record.id], include=["metadatas"])
         if not found["ids"] or found["metadatas"][0].get("content") != record.text:
             raise BackendError(f"{self.name}: A-MEM did not keep note {record.id!r}; its output says why")
-
-    @contextmanager
-    def _native(self, what: str) -> Iterator[None]:
-        """One call at a time; any failure becomes a ``BackendError``."""
-        with self._lock:
-            if self._closed:
-                raise BackendError(f"{self.name} is closed; open it again")
-            if self._llm is not None:
-                self._llm.failed = None
-            try:
-                yield
-            except ReadmitError:
-                raise
-            except Exception as error:
-                raise BackendError(f"{self.name}: {what} failed: {type(error).__name__}: {error}") from error
 
 
 def _plain(record: Stored) -> dict[str, Any]:

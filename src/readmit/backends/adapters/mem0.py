@@ -25,23 +25,21 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from readmit.backends.adapters.mem0_models import Extractor, Mem0Embedding
-from readmit.backends.adapters.mem0_narrow import NarrowedClient
+from readmit.backends.adapters.foreign_store import ForeignStore
+from readmit.backends.adapters.mem0_parts import Extractor, Mem0Embedding, NarrowedClient
 from readmit.backends.id_escape import escape_id
-from readmit.backends.port import Change, Hit, Stored
+from readmit.backends.port import Change, Hit, Stored, unknown_record
 from readmit.backends.store_lines import folder_at
 from readmit.log.ledger import TEAM
 from readmit.plugins import require_package
-from readmit.records.base import require_name
 from readmit.records.canonical import decode
-from readmit.records.error_types import BackendError, ReadmitError, RecordError, UnknownError
+from readmit.records.error_types import BackendError, RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from readmit.backends.port import Material
-    from readmit.backends.store_lines import Site
     from readmit.models.protocols import Embedder, Model
 
 _SOURCE, _OWNER, _ADD = "readmit_source", "readmit_owner", "readmit_add"
@@ -57,7 +55,7 @@ class _Native(msgspec.Struct, frozen=True, kw_only=True):
     vector: tuple[float, ...] = ()
 
 
-class Mem0:
+class Mem0(ForeignStore):
     """A Mem0 store. ``open`` makes or opens one on disk; ``over`` takes one that a program already has."""
 
     def __init__(
@@ -65,14 +63,11 @@ class Mem0:
     ) -> None:
         if not scope or not set(scope) <= {"user_id", "agent_id", "run_id"}:
             raise BackendError("scope: give mem0's user_id, agent_id or run_id that bounds this workspace's memories")
-        self.workspace = require_name("workspace", workspace)
-        self.name = f"mem0:{require_name('name', name)}"
+        super().__init__("mem0", name, workspace, _in_use.setdefault(memory, threading.RLock()))
         self._memory = memory
         # As mem0 stores them.
         self._scope = {kind: str(value).strip() for kind, value in scope.items()}
         self._embedding = embedding
-        self._lock = _in_use.setdefault(memory, threading.RLock())
-        self._closed = False
 
     @classmethod
     def open(
@@ -98,11 +93,6 @@ class Mem0:
         memory.llm = Extractor(model, workspace, max_tokens)
         # mem0 trims its ids and takes none with a space.
         return cls(memory, workspace, name=collection, scope={"user_id": escape_id(workspace)}, embedding=embedding)
-
-    @classmethod
-    def at(cls, site: Site) -> Self:
-        """The store that a line names: ``mem0:FOLDER``."""
-        return cls.open(site.place(), site.workspace, embedder=site.needed_embedder(), model=site.model)
 
     @classmethod
     def over(cls, memory: Any, workspace: str, *, scope: Mapping[str, str], name: str = "adopted") -> Self:
@@ -260,16 +250,11 @@ class Mem0:
                 )
         return [one.id for one in records]
 
-    def close(self) -> None:
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            # A memory that was passed in is closed by its owner.
-            if self._embedding is not None:
-                self._memory.close()
-                # Embedded qdrant holds a lock on its folder until it is closed.
-                self._memory.vector_store.client.close()
+    def _release(self) -> None:
+        if self._embedding is not None:
+            self._memory.close()
+            # Embedded qdrant holds a lock on its folder until it is closed.
+            self._memory.vector_store.client.close()
 
     def _restored(self, record: Stored, native: _Native) -> dict[str, Any]:
         lemmatize = import_module("mem0.utils.lemmatization").lemmatize_for_bm25
@@ -320,24 +305,17 @@ class Mem0:
         found = self._memory.vector_store.get(vector_id=name) if name else None
         payload = dict(found.payload or {}) if found is not None else {}
         if not payload or any(payload.get(key) != value for key, value in self._scope.items()):
-            raise UnknownError(f"no record {record!r} in {self.name} of workspace {self.workspace!r}; list them first")
+            raise unknown_record(self, record)
         return payload
+
+    def _begin(self) -> None:
+        if self._embedding is not None:
+            self._embedding.failed = None
 
     @contextmanager
     def _native(self, what: str) -> Iterator[None]:
-        """One call at a time; any failure becomes a ``BackendError``."""
-        with self._lock:
-            if self._closed:
-                raise BackendError(f"{self.name} is closed; open it again")
-            if self._embedding is not None:
-                self._embedding.failed = None
-            try:
-                yield
-            except ReadmitError:
-                raise
-            except Exception as error:
-                cause = error.__cause__ if isinstance(error.__cause__, ReadmitError) else None
-                raise cause or BackendError(f"{self.name}: {what} failed: {type(error).__name__}: {error}") from error
+        with super()._native(what):
+            yield
             self._check_vectors(what)
 
     def _check_vectors(self, what: str) -> None:

@@ -21,12 +21,12 @@ from readmit.backends.adapters.memobase_flush import SessionEvent, Slot, changes
 from readmit.backends.adapters.memobase_server import Server, event_text, event_topics, place, sendable, user_id
 from readmit.backends.admission import unaltered
 from readmit.backends.id_escape import escape_id, unescaped
-from readmit.backends.port import Change, Hit, Stored
+from readmit.backends.port import Change, Hit, Stored, require_limit, unknown_record
 from readmit.log.ledger import TEAM
 from readmit.plugins import require_package
 from readmit.records.base import require_name
 from readmit.records.canonical import decode
-from readmit.records.error_types import BackendError, RecordError, UnknownError
+from readmit.records.error_types import BackendError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -173,8 +173,7 @@ class Memobase:
     def search(
         self, query: str, *, limit: int, reader: str | None = None, among: Collection[str] | None = None
     ) -> list[Hit]:
-        if limit < 1:
-            raise RecordError(f"limit: {limit} must be at least 1")
+        require_limit(limit)
         owners = self._known_owners() if reader is None else {TEAM, reader}
         hits: list[Hit] = []
         for owner in sorted(owners):
@@ -317,7 +316,7 @@ class Memobase:
         elif kind == _EVENT:
             listed = self._events(owner)
         if all(one.id != record for one in listed):
-            raise UnknownError(f"no record {record!r} in {self.name} of workspace {self.workspace!r}; list them first")
+            raise unknown_record(self, record)
         return owner, kind, native
 
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from readmit.models.addresses import in_clear
+from readmit.models.endpoint import in_clear
 from readmit.records.error_types import BackendError, RecordError, UnknownError
 
 if TYPE_CHECKING:

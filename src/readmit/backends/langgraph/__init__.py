@@ -12,9 +12,9 @@ except ImportError:
 from readmit.backends.langgraph.graph_stores import ReturnedStore, TeamStore, sources
 from readmit.backends.langgraph.records import LangGraphMemory, index_with
 from readmit.backends.langgraph.results import ReturningCache
-from readmit.backends.langgraph.return_ask import ReturnInterrupt
 from readmit.backends.langgraph.runs import ainvoke, as_node, invoke
 from readmit.backends.langgraph.saver import ReturningSaver
+from readmit.backends.langgraph.thread_presence import ReturnInterrupt
 
 __all__ = [
     "LangGraphMemory",

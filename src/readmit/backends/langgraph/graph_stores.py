@@ -11,7 +11,8 @@ and ``list_namespaces`` alike.
 from __future__ import annotations
 
 import copy
-from contextlib import contextmanager, nullcontext
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -21,11 +22,12 @@ from langgraph.store.memory import InMemoryStore
 
 from readmit.backends import handle as handles
 from readmit.backends.admission import unaltered
-from readmit.backends.bank_lock import async_bank_lock, bank_lock, lock_name
+from readmit.backends.bank_lock import lock_name, pauses
 from readmit.backends.bound_writes import BoundBackend, bindings, conservative, union
 from readmit.backends.langgraph.graph_places import GraphPlace, record_id
-from readmit.backends.langgraph.records import LangGraphMemory, adrive, as_record, drive, merged
+from readmit.backends.langgraph.records import LangGraphMemory, as_record, merged
 from readmit.backends.langgraph.thread_presence import NEVER_LEFT, Attendance
+from readmit.backends.langgraph.twins import PAUSE, adrive, drive, step
 from readmit.log.ledger import TEAM
 from readmit.records.error_types import BackendError, NotAllowedError, QuarantineError, RecordError
 from readmit.records.policy import unreserved
@@ -35,9 +37,10 @@ if TYPE_CHECKING:
 
     from langgraph.store.base import Op, Result
 
-    from readmit.backends.handle import Gate, OpenedMemory, ReturnedMemory
-    from readmit.backends.langgraph.records import FoundRecord, Steps
+    from readmit.backends.handle import OpenedMemory, ReturnedMemory
+    from readmit.backends.langgraph.records import FoundRecord
     from readmit.backends.langgraph.thread_presence import Attending
+    from readmit.backends.langgraph.twins import Steps
     from readmit.backends.port import Stored
     from readmit.log.ledger import Binding, SourceLedger
     from readmit.log.log import Log
@@ -83,86 +86,124 @@ class TeamStore(BaseStore):
             raise BackendError(f"{memory.name} serves workspace {memory.workspace!r}, not {identity.workspace!r}")
         self.supports_ttl, self.ttl_config = memory.store.supports_ttl, memory.store.ttl_config
         owner = identity.principal if private else TEAM
-        _works[self] = _Work(memory, log, identity, Attendance(log, agent), owner, returned)
+        _works[self] = _Work(memory, log, agent, owner, returned)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        work = _works[self]
-        back = work.back()
-        return _run(work.jobs(ops), work.log.sources, work.memory) if back is None else back.batch(ops)
+        reach = _works[self].reach()
+        return [drive(reach.memory.store, one) for one in reach.jobs(ops)]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        work = _works[self]
-        back = work.back()
-        return await (_arun(work.jobs(ops), work.log.sources, work.memory) if back is None else back.abatch(ops))
+        reach = _works[self].reach()
+        return [await adrive(reach.memory.store, one) for one in reach.jobs(ops)]
 
 
-class _Job(NamedTuple):
-    """One operation. A put is its key's only one meanwhile: the value and its sources change together."""
-
-    steps: Steps[Result]
-    put: GraphPlace | None = None
-
-
-def _run(jobs: Iterator[_Job], ledger: SourceLedger, memory: LangGraphMemory) -> list[Result]:
-    results: list[Result] = []
-    for steps, put in jobs:
-        with nullcontext() if put is None else bank_lock(ledger, lock_name(memory.name, record_id(put))):
-            results.append(drive(steps, memory.store))
-    return results
+def _locked(ledger: SourceLedger, memory: LangGraphMemory, place: GraphPlace, steps: Steps[None]) -> Steps[None]:
+    """Steps that are the only ones at a key meanwhile: a value and its sources change together."""
+    bank = lock_name(memory.name, record_id(place))
+    for pause in pauses(ledger, bank):
+        yield step(PAUSE, pause)
+    try:
+        yield from steps
+    finally:
+        ledger.free(bank)
 
 
-async def _arun(jobs: Iterator[_Job], ledger: SourceLedger, memory: LangGraphMemory) -> list[Result]:
-    results: list[Result] = []
-    for steps, put in jobs:
-        async with nullcontext() if put is None else async_bank_lock(ledger, lock_name(memory.name, record_id(put))):
-            results.append(await adrive(steps, memory.store))
-    return results
+class _Scope(NamedTuple):
+    """Whose records an operation may read, which of them, and the owner of those that it writes."""
+
+    owners: tuple[str, ...]
+    """The first one's value takes precedence over another's of the same name."""
+    writes_to: str
+    keep: Callable[[Stored], bool]
 
 
-class _Work(NamedTuple):
+class _Reach(ABC):
+    """The part of a LangGraph store that one agent reaches."""
+
+    def __init__(self, memory: LangGraphMemory, ledger: SourceLedger) -> None:
+        self.memory = memory
+        self.ledger = ledger
+
+    def jobs(self, ops: Iterable[Op]) -> Iterator[Steps[Any]]:
+        """The steps of each operation."""
+        for op in ops:
+            scope = self.scope()
+            if isinstance(op, PutOp):
+                place = GraphPlace(scope.writes_to, op.namespace, op.key)
+                yield _locked(self.ledger, self.memory, place, self.put(op, place))
+            elif isinstance(op, GetOp):
+                yield _get(self.memory, scope, op)
+            elif isinstance(op, SearchOp):
+                yield _search(self.memory, scope, op)
+            else:
+                yield _namespaces(self.places(scope), op)
+
+    @abstractmethod
+    def scope(self) -> _Scope:
+        """The scope of one operation, now."""
+
+    @abstractmethod
+    def places(self, scope: _Scope) -> Steps[list[GraphPlace]]:
+        """The places of the readable records."""
+
+    @abstractmethod
+    def put(self, op: PutOp, place: GraphPlace) -> Steps[None]:
+        """Write or delete a value and its sources, alone at its key."""
+
+
+class _Work(_Reach):
     """The internals of a ``TeamStore``, not among its attributes because its agent may depart and keep it."""
 
-    memory: LangGraphMemory
-    log: Log
-    identity: Identity
-    attendance: Attendance
-    owner: str
-    returned: Callable[[], ReturnedMemory] | None
+    def __init__(
+        self,
+        memory: LangGraphMemory,
+        log: Log,
+        agent: Attending,
+        owner: str,
+        returned: Callable[[], ReturnedMemory] | None,
+    ) -> None:
+        super().__init__(memory, log.sources)
+        self.identity = agent.identity
+        self._attendance = Attendance(log, agent)
+        self._returned = returned
+        self._scope = _Scope((TEAM, agent.identity.principal), owner, lambda _: True)
 
-    def back(self) -> ReturnedStore | None:
-        """The store through the view; ``None`` for an agent that never left."""
-        now = self.attendance.now()
+    def reach(self) -> _Reach:
+        """The whole store for an agent that never left, and else the part that its view admits."""
+        now = self._attendance.now()
         if now == NEVER_LEFT:
-            return None
-        if self.returned is None or not now.back:
+            return self
+        if self._returned is None or not now.back:
             raise QuarantineError(
                 f"{self.identity.principal!r} has departed: let it come back and use the ReturnedStore of its return"
             )
-        return ReturnedStore(self.returned(), team=self.owner == TEAM)
+        return _Readmitted(self._returned(), team=self._scope.writes_to == TEAM)
 
-    def jobs(self, ops: Iterable[Op]) -> Iterator[_Job]:
-        memory, owners = self.memory, (TEAM, self.identity.principal)
-        for op in ops:
-            if isinstance(op, PutOp):
-                place = GraphPlace(self.owner, op.namespace, op.key)
-                yield _Job(self._put(op, place), place)
-            elif isinstance(op, GetOp):
-                yield _Job(_get(memory, owners, op, lambda _: True))
-            elif isinstance(op, SearchOp):
-                yield _Job(_search(memory, owners, op, lambda _: True))
-            else:
-                yield _Job(_namespaces(_everywhere(memory, owners), op))
+    def scope(self) -> _Scope:
+        return self._scope
 
-    def _put(self, op: PutOp, place: GraphPlace) -> Steps[None]:
-        if self.attendance.now() != NEVER_LEFT:
+    def places(self, scope: _Scope) -> Steps[list[GraphPlace]]:
+        prefixes = [self.memory.below(owner, ()) or () for owner in scope.owners]
+        found = yield step(
+            "batch",
+            [
+                ListNamespacesOp((MatchCondition("prefix", prefix),), None, limit=_EVERY, offset=0)
+                for prefix in prefixes
+            ],
+        )
+        places = (self.memory.place(tuple(namespace), "") for part in found for namespace in part or ())
+        return [one for one in places if one is not None and one.owner in scope.owners]
+
+    def put(self, op: PutOp, place: GraphPlace) -> Steps[None]:
+        if self._attendance.now() != NEVER_LEFT:
             raise QuarantineError(f"{self.identity.principal!r} departed while it waited for another writer")
-        bound = BoundBackend(self.memory, self.log.sources)
+        bound = BoundBackend(self.memory, self.ledger)
         named = _named.get()
         if named:
             bound.check(named)
         record = yield from self.memory.putting(place, op.value, index=op.index, ttl=op.ttl)
         if op.value is None or not named:
-            self.log.sources.write(self.memory.name, (), drop=(record.id,))
+            self.ledger.write(self.memory.name, (), drop=(record.id,))
         else:
             bound.bind([(record, named)], by=self.identity.principal)
 
@@ -182,62 +223,69 @@ class ReturnedStore(BaseStore):
         """``memory`` is the handle from ``Memory.returned`` for an exposed bundle."""
         self._memory = memory
         self._shared = team
-        store = _behind(_gate(memory)).store
+        store = _Readmitted(memory, team=team).memory.store
         self.supports_ttl, self.ttl_config = store.supports_ttl, store.ttl_config
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        gate = _gate(self._memory)
-        return _run(self._jobs(gate, ops), gate.bound.ledger, _behind(gate))
+        reach = _Readmitted(self._memory, team=self._shared)
+        return [drive(reach.memory.store, one) for one in reach.jobs(ops)]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        gate = _gate(self._memory)
-        return await _arun(self._jobs(gate, ops), gate.bound.ledger, _behind(gate))
+        reach = _Readmitted(self._memory, team=self._shared)
+        return [await adrive(reach.memory.store, one) for one in reach.jobs(ops)]
 
-    def _jobs(self, gate: Gate, ops: Iterable[Op]) -> Iterator[_Job]:
-        memory = _behind(gate)
-        for op in ops:
-            opened = gate.opened()
-            # The agent's own value takes precedence over the team's of the same name.
-            owners = (opened.ground.reader, TEAM)
 
-            def inside(record: Stored, opened: OpenedMemory = opened) -> bool:
-                entry = opened.entries.get(record.id)
-                return entry is not None and unaltered(entry, record.text)
+class _Readmitted(_Reach):
+    """The records that a view admits."""
 
-            if isinstance(op, PutOp):
-                place = GraphPlace(TEAM if self._shared else opened.ground.reader, op.namespace, op.key)
-                yield _Job(self._put(gate, op, place), place)
-            elif isinstance(op, GetOp):
-                yield _Job(_get(memory, owners, op, inside))
-            elif isinstance(op, SearchOp):
-                yield _Job(_search(memory, owners, op, inside))
-            else:
-                yield _Job(_namespaces(_readable(memory, owners, inside), op))
+    def __init__(self, memory: ReturnedMemory, *, team: bool) -> None:
+        self._gate = gate = handles._gates[memory]  # noqa: SLF001 - the handle's own package: nothing else may look behind it
+        if not isinstance(backend := gate.bound.backend, LangGraphMemory):
+            raise BackendError(f"{backend.name} is not a LangGraph store; open it with LangGraphMemory")
+        super().__init__(backend, gate.bound.ledger)
+        self._shared = team
 
-    def _put(self, gate: Gate, op: PutOp, place: GraphPlace) -> Steps[None]:
+    def scope(self) -> _Scope:
+        opened = self._gate.opened()
+        reader = opened.ground.reader
+
+        def inside(record: Stored) -> bool:
+            entry = opened.entries.get(record.id)
+            return entry is not None and unaltered(entry, record.text)
+
+        return _Scope((reader, TEAM), TEAM if self._shared else reader, inside)
+
+    def places(self, scope: _Scope) -> Steps[list[GraphPlace]]:
+        # The ledger does not know which records have expired.
+        found: list[GraphPlace] = []
+        for owner in scope.owners:
+            found += yield from self.memory.listing(owner, scope.keep)
+        return found
+
+    def put(self, op: PutOp, place: GraphPlace) -> Steps[None]:
         # Judged again: the agent may have departed, or an item fallen, while it waited for another writer.
-        opened = gate.opened()
-        memory, reader, record = _behind(gate), opened.ground.reader, record_id(place)
-        (held,) = yield [GetOp(memory.native(place), place.key, refresh_ttl=False)]
+        opened = self._gate.opened()
+        memory, reader, record = self.memory, opened.ground.reader, record_id(place)
+        (held,) = yield step("batch", [GetOp(memory.native(place), place.key, refresh_ttl=False)])
         # The entry of a value that expired, or was deleted natively, says nothing about a new one.
-        former = None if held is None else gate.bound.ledger.entry(memory.name, record)
+        former = None if held is None else self.ledger.entry(memory.name, record)
         if held is not None and (self._shared if former is None else former.by != reader):
             raise _taken(op)
         if op.value is None:
             if former is not None:
                 yield from memory.putting(place, None)
-                gate.bound.ledger.write(memory.name, (), drop=(record,))
+                self.ledger.write(memory.name, (), drop=(record,))
             elif record_id(GraphPlace(TEAM, op.namespace, op.key)) in opened.entries:
                 raise _taken(op)
             return
-        drawn = _drawn(opened)
+        drawn, bound = _drawn(opened), self._gate.bound
         if former is None:
             # Filed first: if the put times out after the store has written it, the key is this agent's to put again.
-            gate.bound.bind([(as_record(place, op.value), drawn)], by=reader)
+            bound.bind([(as_record(place, op.value), drawn)], by=reader)
         written = yield from memory.putting(place, op.value, index=op.index, ttl=op.ttl)
         if former is not None:
             # The new value may still reveal the sources of the former one.
-            gate.bound.bind([(written, union(former.bindings, drawn))], by=reader)
+            bound.bind([(written, union(former.bindings, drawn))], by=reader)
 
 
 def refuse_unwrapped(store: object, identity: Identity) -> None:
@@ -268,28 +316,24 @@ def _taken(op: PutOp) -> NotAllowedError:
     return NotAllowedError(f"key: {op.key!r} in {op.namespace!r} is not this agent's to change; choose another key")
 
 
-def _get(
-    memory: LangGraphMemory, owners: tuple[str, ...], op: GetOp, keep: Callable[[Stored], bool]
-) -> Steps[Item | None]:
-    for owner in owners:
+def _get(memory: LangGraphMemory, scope: _Scope, op: GetOp) -> Steps[Item | None]:
+    for owner in scope.owners:
         place = GraphPlace(owner, op.namespace, op.key)
         if not memory.holds(place):
             continue
-        (item,) = yield [GetOp(memory.native(place), op.key, refresh_ttl=False)]
+        (item,) = yield step("batch", [GetOp(memory.native(place), op.key, refresh_ttl=False)])
         record = None if item is None else memory.stored(item)
-        if record is not None and keep(record):
+        if record is not None and scope.keep(record):
             yield from _refresh(memory, op, [item])
             shown: Item = _shown(memory, item)
             return shown
     return None
 
 
-def _search(
-    memory: LangGraphMemory, owners: tuple[str, ...], op: SearchOp, keep: Callable[[Stored], bool]
-) -> Steps[list[SearchItem]]:
+def _search(memory: LangGraphMemory, scope: _Scope, op: SearchOp) -> Steps[list[SearchItem]]:
     found: list[FoundRecord] = []
-    for owner in owners:
-        found += yield from memory.searching(owner, op, keep)
+    for owner in scope.owners:
+        found += yield from memory.searching(owner, op, scope.keep)
     handed = [one.item for one in merged(found)[op.offset : op.offset + op.limit]]
     yield from _refresh(memory, op, handed)
     return [_shown(memory, one) for one in handed]
@@ -298,7 +342,7 @@ def _search(
 def _refresh(memory: LangGraphMemory, op: GetOp | SearchOp, handed: list[Any]) -> Steps[None]:
     """Refresh the time to live of handed-over values only. A withheld value expires although it was read."""
     if op.refresh_ttl and memory.store.supports_ttl and handed:
-        yield [GetOp(tuple(one.namespace), one.key, refresh_ttl=True) for one in handed]
+        yield step("batch", [GetOp(tuple(one.namespace), one.key, refresh_ttl=True) for one in handed])
 
 
 def _shown(memory: LangGraphMemory, item: Any) -> Any:
@@ -307,26 +351,6 @@ def _shown(memory: LangGraphMemory, item: Any) -> Any:
     shown = copy.deepcopy(item)
     shown.namespace = () if place is None else place.namespace
     return shown
-
-
-def _everywhere(memory: LangGraphMemory, owners: tuple[str, ...]) -> Steps[list[GraphPlace]]:
-    prefixes = [memory.below(owner, ()) or () for owner in owners]
-    found = yield [
-        ListNamespacesOp((MatchCondition("prefix", prefix),), None, limit=_EVERY, offset=0) for prefix in prefixes
-    ]
-    listed: Any = [namespace for part in found for namespace in part or ()]  # type: ignore[union-attr]  # a listing
-    places = (memory.place(tuple(namespace), "") for namespace in listed)
-    return [one for one in places if one is not None and one.owner in owners]
-
-
-def _readable(
-    memory: LangGraphMemory, owners: tuple[str, ...], keep: Callable[[Stored], bool]
-) -> Steps[list[GraphPlace]]:
-    """The places of records that can be read now. The ledger does not know which have expired."""
-    found: list[GraphPlace] = []
-    for owner in owners:
-        found += yield from memory.listing(owner, keep)
-    return found
 
 
 def _namespaces(finding: Steps[list[GraphPlace]], op: Op) -> Steps[list[tuple[str, ...]]]:
@@ -338,14 +362,3 @@ def _namespaces(finding: Steps[list[GraphPlace]], op: Op) -> Steps[list[tuple[st
     listing.batch([PutOp(one.namespace, "", {}) for one in places])
     (found,) = listing.batch([op])
     return found  # type: ignore[return-value]  # what a listing answers
-
-
-def _gate(memory: ReturnedMemory) -> Gate:
-    return handles._gates[memory]  # noqa: SLF001 - the handle's own package: nothing else may look behind it
-
-
-def _behind(gate: Gate) -> LangGraphMemory:
-    backend = gate.bound.backend
-    if not isinstance(backend, LangGraphMemory):
-        raise BackendError(f"{backend.name} is not a LangGraph store; open it with LangGraphMemory")
-    return backend

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from langgraph.types import Interrupt
 
-from readmit.backends.langgraph.lost import INTERRUPT, Unresumable
+from readmit.backends.langgraph.carried_state import INTERRUPT, Unresumable
 from readmit.records.error_types import StaleAnswerError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class _Refusal:
 
 
 def guarded(saved: CheckpointTuple, filed: Filed, config: RunnableConfig) -> CheckpointTuple:
-    """A checkpoint for a run that takes answers for what was asked in this period, and does not go on without work."""
+    """A checkpoint for a run that takes answers to the questions of this period, and does not go on without work."""
     if filed.loss.keys:
         seen = Unresumable(saved.checkpoint["versions_seen"], filed.loss)
         checkpoint: Any = {**saved.checkpoint, "versions_seen": seen}

@@ -20,8 +20,8 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from readmit.backends.langgraph.carried_state import Loss
 from readmit.backends.langgraph.digest import frame_digest, short_digest, value_digest
-from readmit.backends.langgraph.lost import Loss
 from readmit.backends.langgraph.thread_presence import NEVER_LEFT
 from readmit.log.ledger import Entry
 from readmit.records.canonical import digest

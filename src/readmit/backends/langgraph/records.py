@@ -10,31 +10,29 @@ from __future__ import annotations
 import json
 import secrets
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from langgraph.store.base import BaseStore, GetOp, Op, PutOp, Result, SearchItem, SearchOp
+from langgraph.store.base import BaseStore, GetOp, PutOp, SearchItem, SearchOp
 
 from readmit.backends.id_escape import unescaped
 from readmit.backends.langgraph.graph_places import GraphPlace, label, record_id, unlabel
-from readmit.backends.port import Change, Hit, Stored
+from readmit.backends.langgraph.twins import drive, step
+from readmit.backends.port import Change, Hit, Stored, require_limit, unknown_record
 from readmit.log.ledger import TEAM
 from readmit.log.memory_records import NewMemory
 from readmit.records.base import require_name
-from readmit.records.error_types import BackendError, RecordError, UnknownError
+from readmit.records.error_types import BackendError, RecordError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from langgraph.store.base import IndexConfig
 
     from readmit.backends.langgraph.graph_places import Namespace
+    from readmit.backends.langgraph.twins import Steps
     from readmit.backends.port import Material
     from readmit.log.memory_records import MemoryRecords, MemoryVersion
     from readmit.models.protocols import Embedder
-
-T = TypeVar("T")
-Steps: TypeAlias = "Generator[list[Op], list[Result], T]"
-"""Operations for a store, one batch at a time: the same steps serve its sync and async interfaces."""
 
 _OURS = "readmit"
 _NOTES = ("notes",)
@@ -135,7 +133,8 @@ class LangGraphMemory:
     ) -> Steps[Stored]:
         """Write or delete a value, and file its sources."""
         record = as_record(place, value)
-        yield [PutOp(self.native(place), place.key, None if value is None else dict(value), index, ttl)]
+        value = None if value is None else dict(value)
+        yield step("batch", [PutOp(self.native(place), place.key, value, index, ttl)])
         if value is None:
             self._history.remove(self.name, record.id, self._now())
         else:
@@ -151,8 +150,8 @@ class LangGraphMemory:
         wanted = needed + 4
         while True:
             asked = op._replace(namespace_prefix=prefix, offset=0, limit=wanted, refresh_ttl=False)
-            (answer,) = yield [asked]
-            items: list[SearchItem] = answer  # type: ignore[assignment]  # what a search answers
+            items: list[SearchItem]
+            (items,) = yield step("batch", [asked])
             within = (one for one in items if tuple(one.namespace)[: len(prefix)] == prefix)
             records = ((one, self.stored(one)) for one in within)
             kept = [FoundRecord(one, record) for one, record in records if record is not None and keep(record)]
@@ -166,8 +165,8 @@ class LangGraphMemory:
         found: list[GraphPlace] = []
         at = 0
         while True:
-            (answer,) = yield [SearchOp(prefix, None, _PAGE, at, None, refresh_ttl=False)]
-            items: list[SearchItem] = answer  # type: ignore[assignment]  # what a search answers
+            items: list[SearchItem]
+            (items,) = yield step("batch", [SearchOp(prefix, None, _PAGE, at, None, refresh_ttl=False)])
             for item in items:
                 place, record = self.place(tuple(item.namespace), item.key), self.stored(item)
                 if place is not None and place.owner == owner and record is not None and keep(record):
@@ -184,7 +183,7 @@ class LangGraphMemory:
         """One item below ``notes``, verbatim."""
         place = GraphPlace(material.owner, self._notes(material.owner), secrets.token_hex(12))
         steps = self.putting(place, {"text": material.text}, ttl=self._default_ttl)
-        return [Change(kind="added", record=drive(steps, self.store))]
+        return [Change(kind="added", record=drive(self.store, steps))]
 
     @property
     def _default_ttl(self) -> float | None:
@@ -202,11 +201,10 @@ class LangGraphMemory:
         reader: str | None = None,
         among: Collection[str] | None = None,  # noqa: ARG002 - a BaseStore cannot rank some records alone
     ) -> list[Hit]:
-        if limit < 1:
-            raise RecordError(f"limit: {limit} must be at least 1")
+        require_limit(limit)
         op = SearchOp((), None, limit, 0, query)
         steps = [self.searching(owner, op, lambda _: True) for owner in (TEAM, reader)]
-        found = merged(one for part in steps for one in drive(part, self.store))[:limit]
+        found = merged(one for part in steps for one in drive(self.store, part))[:limit]
         scores = [one.item.score for one in found if one.item.score is not None]
         # Unranked results come after ranked ones.
         unranked = min(0.0, *scores) if scores else 0.0
@@ -273,10 +271,10 @@ class LangGraphMemory:
 
     def update(self, record: str, text: str) -> list[Change]:
         steps = self.putting(self._known(record), {"text": text}, ttl=self._default_ttl)
-        return [Change(kind="replaced", record=drive(steps, self.store))]
+        return [Change(kind="replaced", record=drive(self.store, steps))]
 
     def delete(self, record: str) -> None:
-        drive(self.putting(self._known(record), None), self.store)
+        drive(self.store, self.putting(self._known(record), None))
 
     def history(self, record: str) -> list[MemoryVersion]:
         """Every value that was written here under a record's id, oldest first; a deletion has no text."""
@@ -300,32 +298,10 @@ class LangGraphMemory:
                 found = self.place(tuple(item.namespace), item.key) if held.id == record else None
                 if found is not None:
                     return found
-        raise UnknownError(f"no record {record!r} in {self.name} of workspace {self.workspace!r}; list them first")
+        raise unknown_record(self, record)
 
     def _now(self) -> str:
         return self._clock().astimezone(UTC).isoformat()
-
-
-def drive(steps: Steps[T], store: BaseStore) -> T:
-    """Run steps on a store's sync interface."""
-    try:
-        ops = next(steps)
-        while True:
-            ops = steps.send(store.batch(ops))
-    except StopIteration as end:
-        result: T = end.value
-        return result
-
-
-async def adrive(steps: Steps[T], store: BaseStore) -> T:
-    """Run steps on a store's async interface."""
-    try:
-        ops = next(steps)
-        while True:
-            ops = steps.send(await store.abatch(ops))
-    except StopIteration as end:
-        result: T = end.value
-        return result
 
 
 def merged(found: Iterable[FoundRecord]) -> list[FoundRecord]:

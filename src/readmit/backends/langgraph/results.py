@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from langgraph.cache.base import BaseCache
 
 from readmit.backends.langgraph.thread_presence import Attendance
+from readmit.backends.langgraph.twins import step, twins
 from readmit.records.error_types import BackendError
 
 if TYPE_CHECKING:
@@ -24,8 +25,58 @@ if TYPE_CHECKING:
     from langgraph.cache.base import FullKey, Namespace
 
     from readmit.backends.langgraph.thread_presence import Attending
+    from readmit.backends.langgraph.twins import Steps
     from readmit.log.log import Log
     from readmit.records.identity import Identity
+
+
+class _Entries(NamedTuple):
+    """The inner cache, as one agent uses it."""
+
+    inner: BaseCache[Any]
+    identity: Identity
+    attendance: Attendance
+    began: dict[FullKey, str]
+    """The tasks that run because they were not cached, and the period each began in."""
+
+    def get(self, keys: Sequence[FullKey]) -> Steps[dict[FullKey, Any]]:
+        period = self._period()
+        if period is None or not keys:
+            return {}
+        ours: dict[FullKey, FullKey] = {((period, *space), key): (space, key) for space, key in keys}
+        found = yield step("get", tuple(ours))
+        for one, key in ours.items():
+            if one not in found:
+                # The first of several that run at once: none of them stores a result if a departure came between.
+                self.began.setdefault(key, period)
+        return {ours[one]: value for one, value in found.items()}
+
+    def set(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> Steps[None]:
+        period = self._period()
+        # The results of tasks that began in this period.
+        kept = {
+            ((period, *space), key): value
+            for (space, key), value in pairs.items()
+            if self.began.pop((space, key), None) == period and period is not None
+        }
+        if kept:
+            yield step("set", kept)
+
+    def clear(self, namespaces: Sequence[Namespace] | None = None) -> Steps[None]:
+        """Without namespaces, this empties the inner cache for everybody."""
+        period = self._period()
+        own = () if period is None else ((period, *space) for space in namespaces or ())
+        yield step("clear", None if namespaces is None else list(own))
+
+    def _period(self) -> str | None:
+        """The label of the agent's period of work; none while it is away."""
+        now = self.attendance.now()
+        if now.away:
+            return None
+        who = self.identity
+        named = [who.workspace, who.principal, who.agent, now.period]
+        return hashlib.sha256(json.dumps(named).encode()).hexdigest()[:32]
+
 
 # A node can reach its graph's cache, so the inner one is not among its attributes.
 _behind: WeakKeyDictionary[ReturningCache, _Entries] = WeakKeyDictionary()
@@ -42,72 +93,6 @@ class ReturningCache(BaseCache[Any]):
         super().__init__(serde=cache.serde)
         _behind[self] = _Entries(cache, agent.identity, Attendance(log, agent), {})
 
-    def get(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
-        entries = _behind[self]
-        ours = entries.asked(keys)
-        return entries.missed(ours, entries.cache.get(tuple(ours)) if ours else {})
-
-    async def aget(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
-        entries = _behind[self]
-        ours = entries.asked(keys)
-        return entries.missed(ours, await entries.cache.aget(tuple(ours)) if ours else {})
-
-    def set(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
-        if kept := _behind[self].formed_now(pairs):
-            _behind[self].cache.set(kept)
-
-    async def aset(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
-        if kept := _behind[self].formed_now(pairs):
-            await _behind[self].cache.aset(kept)
-
-    def clear(self, namespaces: Sequence[Namespace] | None = None) -> None:
-        """Without namespaces, this empties the inner cache for everybody."""
-        _behind[self].cache.clear(_behind[self].named(namespaces))
-
-    async def aclear(self, namespaces: Sequence[Namespace] | None = None) -> None:
-        """The asynchronous twin of ``clear``."""
-        await _behind[self].cache.aclear(_behind[self].named(namespaces))
-
-
-class _Entries(NamedTuple):
-    cache: BaseCache[Any]
-    identity: Identity
-    attendance: Attendance
-    began: dict[FullKey, str]
-    """The tasks that run because they were not cached, and the period each began in."""
-
-    def period(self) -> str | None:
-        """The label of the agent's period of work; none while it is away."""
-        now = self.attendance.now()
-        if not (now.back or now.reset):
-            return None
-        who = self.identity
-        named = [who.workspace, who.principal, who.agent, now.period]
-        return hashlib.sha256(json.dumps(named).encode()).hexdigest()[:32]
-
-    def asked(self, keys: Sequence[FullKey]) -> dict[FullKey, FullKey]:
-        """The inner cache's keys for ours."""
-        period = self.period()
-        return {} if period is None else {((period, *space), key): (space, key) for space, key in keys}
-
-    def missed(self, ours: Mapping[FullKey, FullKey], found: Mapping[FullKey, Any]) -> dict[FullKey, Any]:
-        for inner, key in ours.items():
-            if inner not in found:
-                # The first of several that run at once: none of them stores a result if a departure came between.
-                self.began.setdefault(key, inner[0][0])
-        return {ours[inner]: value for inner, value in found.items()}
-
-    def formed_now(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> dict[FullKey, tuple[Any, int | None]]:
-        """The results of tasks that began in this period, by the inner cache's keys."""
-        period = self.period()
-        return {
-            ((period, *space), key): value
-            for (space, key), value in pairs.items()
-            if self.began.pop((space, key), None) == period and period is not None
-        }
-
-    def named(self, namespaces: Sequence[Namespace] | None) -> list[Namespace] | None:
-        period = self.period()
-        if namespaces is None:
-            return None
-        return [] if period is None else [(period, *space) for space in namespaces]
+    get, aget = twins(_behind, _Entries.get)
+    set, aset = twins(_behind, _Entries.set)
+    clear, aclear = twins(_behind, _Entries.clear)

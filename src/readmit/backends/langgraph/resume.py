@@ -11,47 +11,56 @@ import copy
 import random
 import threading
 import time
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import msgspec
-from langgraph.checkpoint.base.id import uuid6
 
-from readmit.backends.langgraph.carried_state import Deltas, ThreadResumed, history, uses_history
+from readmit.backends.langgraph.carried_state import (
+    BEFORE_INPUT,
+    INTERRUPT,
+    Deltas,
+    ThreadResumed,
+    history,
+    left_behind,
+    lost,
+    new_checkpoint,
+    seen_version,
+    uses_history,
+)
 from readmit.backends.langgraph.digest import short_digest
 from readmit.backends.langgraph.graph_stores import refuse_unwrapped
 from readmit.backends.langgraph.human_answers import guarded, nothing_asked
-from readmit.backends.langgraph.lost import INTERRUPT, lost
 from readmit.backends.langgraph.periods import SEAL, Filed, at, checkpoint_id, is_sealed
-from readmit.backends.langgraph.return_ask import ReturnInterrupt
 from readmit.backends.langgraph.run_or_look import is_run, notice, past_notice, refuse_on_notice, run_store
-from readmit.backends.langgraph.thread_presence import NEVER_LEFT, Attendance, handed_over
+from readmit.backends.langgraph.thread_presence import NEVER_LEFT, Attendance, ReturnInterrupt, handed_over
+from readmit.backends.langgraph.twins import APART, step
 from readmit.records.canonical import canonical
 from readmit.records.error_types import BackendError, ExposureError, LostStateError, QuarantineError
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from langchain_core.runnables import RunnableConfig
-    from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+    from langgraph.checkpoint.base import (
+        BaseCheckpointSaver,
+        ChannelVersions,
+        Checkpoint,
+        CheckpointMetadata,
+        CheckpointTuple,
+    )
 
     from readmit.backends.langgraph.carried_state import Choice
     from readmit.backends.langgraph.periods import Periods
-    from readmit.backends.langgraph.return_ask import Bundled, Returning
-    from readmit.backends.langgraph.thread_presence import Presence
+    from readmit.backends.langgraph.thread_presence import Bundled, Presence, Returning
+    from readmit.backends.langgraph.twins import Steps
     from readmit.log.log import Log
     from readmit.records.acts.event import Checkpoint as Departure
     from readmit.records.decisions import ReturnView
 
-T = TypeVar("T")
-Steps: TypeAlias = "Generator[tuple[str, tuple[Any, ...]], Any, T]"
-"""Which method of the inner saver to call next, by its synchronous name; ``""`` calls the given function."""
-
 # The version of the checkpoint format that LangGraph writes for an empty thread.
 _FORMAT = 4
-_BEFORE_INPUT = -2
 _ERROR = "__error__"
 _LEFT = "readmit_left"
 _ATTEMPTS = 8
@@ -72,7 +81,7 @@ class Resume:
         purpose: str | None,
         prepare: Callable[[Departure, str], object] | None,
     ) -> None:
-        self.saver = saver
+        self.inner = saver
         self.periods = periods
         self.attendance = Attendance(log, agent)
         self._agent = agent
@@ -88,7 +97,7 @@ class Resume:
     def over(self, saver: BaseCheckpointSaver[Any]) -> Resume:
         """The same for another clone of the inner saver. They share the handed-over bundles."""
         clone = copy.copy(self)
-        clone.saver = saver
+        clone.inner = saver
         clone.periods = self.periods.reading_with(saver.serde)
         return clone
 
@@ -103,12 +112,12 @@ class Resume:
         """The view of a return that was exposed."""
         return handed_over(self._log, return_id)
 
-    def resuming(self, config: RunnableConfig) -> Steps[CheckpointTuple | None]:
+    def get_tuple(self, config: RunnableConfig) -> Steps[CheckpointTuple | None]:
         """The part of a thread's state that the agent may have now."""
         config, runs = past_notice(config), is_run(config)
         if runs:
             refuse_unwrapped(run_store(config), self._agent.identity)
-        saved: CheckpointTuple | None = yield "get_tuple", (config,)
+        saved: CheckpointTuple | None = yield step("get_tuple", config)
         now = self.attendance.now()
         if now == NEVER_LEFT:
             return saved
@@ -128,7 +137,7 @@ class Resume:
             return None if saved is None else notice(saved, self._agent.identity)
         if saved is None and now.back and (self._into is None or config["configurable"].get("checkpoint_ns")):
             return None
-        bundle = yield "", (self._come_back, now)
+        bundle = yield step(APART, self._come_back, now)
         return (yield from self._readmitting(config, (yield from self._before_a_loss(saved)), bundle))
 
     def _may_mend(self, filed: Filed, saved: CheckpointTuple) -> bool:
@@ -145,10 +154,16 @@ class Resume:
         filed = self.periods.filed(saved)
         if saved is None or filed is None or not filed.original or not self._may_mend(filed, saved):
             return saved
-        whole: CheckpointTuple | None = yield "get_tuple", (at(saved.config, filed.original),)
+        whole: CheckpointTuple | None = yield step("get_tuple", at(saved.config, filed.original))
         return whole or saved
 
-    def putting(self, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Steps[RunnableConfig]:
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> Steps[RunnableConfig]:
         """Write a checkpoint, and seal that it was written now."""
         refuse_on_notice(config, self._agent.identity)
         now = self.attendance.now()
@@ -162,21 +177,49 @@ class Resume:
         before = Filed(from_before=now.reset)
         if is_sealed(now) and checkpoint_id(config):
             before = (yield from self._parent(config, now)).heir
-        return (yield from self._writing(config, checkpoint, metadata, versions, now=now, before=before))
+        return (yield from self._writing(config, checkpoint, metadata, new_versions, now=now, before=before))
 
     def _parent(self, config: RunnableConfig, now: Presence) -> Steps[Filed]:
         filed = self.periods.filed_before(config, now)
         if filed is None:
-            filed = self.periods.filed((yield "get_tuple", (config,)))
+            filed = self.periods.filed((yield step("get_tuple", config)))
         if filed is None or filed.period != now.period:
             raise QuarantineError(
                 "this run began before its agent's last departure, so its state is not written; run the thread again"
             )
         return filed
 
-    def clear(self, thread: str, gone: Iterable[str], left: Iterable[CheckpointTuple]) -> None:
-        """Some checkpoints of a thread were deleted."""
-        self.periods.clear(thread, gone, left, self.attendance.now())
+    def delete_thread(self, thread_id: str) -> Steps[None]:
+        gone = yield from self._checkpoints(thread_id)
+        yield step("delete_thread", thread_id)
+        self._clear(thread_id, gone, [])
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> Steps[None]:
+        gone: dict[str, list[CheckpointTuple]] = {}
+        for one in thread_ids:
+            gone[one] = yield from self._checkpoints(one)
+        yield step("prune", thread_ids, strategy=strategy)
+        for one in thread_ids:
+            self._clear(one, gone[one], (yield from self._checkpoints(one)))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> Steps[None]:
+        gone: list[CheckpointTuple] = []
+        for run in run_ids:
+            gone += yield step("list", None, filter={"run_id": run})
+        yield step("delete_for_runs", run_ids)
+        for thread in {str(one.config["configurable"]["thread_id"]) for one in gone}:
+            self._clear(thread, gone, (yield from self._checkpoints(thread)))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> Steps[None]:
+        self.periods.copy(source_thread_id, target_thread_id)
+        yield step("copy_thread", source_thread_id, target_thread_id)
+
+    def _checkpoints(self, thread: str) -> Steps[list[CheckpointTuple]]:
+        found: list[CheckpointTuple] = yield step("list", {"configurable": {"thread_id": thread}})
+        return found
+
+    def _clear(self, thread: str, gone: Iterable[CheckpointTuple], left: Iterable[CheckpointTuple]) -> None:
+        self.periods.clear(thread, [one.checkpoint["id"] for one in gone], left, self.attendance.now())
 
     def check_keys(self, keys: Collection[str]) -> None:
         """Refuse a graph whose state has no place for the view."""
@@ -191,36 +234,38 @@ class Resume:
         for one in (graph, *(part for _, part in graph.get_subgraphs(recurse=True))):
             refuse_unwrapped(one.store, self._agent.identity)
 
-    def filing(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task: str, path: str) -> Steps[None]:
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> Steps[None]:
         """Write pending writes, and before them the seals that they were written now."""
         refuse_on_notice(config, self._agent.identity)
         now = self.attendance.now()
         if is_sealed(now) and writes:
             self._name_lost_keys(self.periods.filed_before(config, now), writes)
-            seal = self.periods.seal_writes(config, writes, task, now)
-            yield "put_writes", (config, [(SEAL, seal)], f"readmit-{short_digest(seal)}")
-        yield "put_writes", (config, writes, task, path)
+            seal = self.periods.seal_writes(config, writes, task_id, now)
+            yield step("put_writes", config, [(SEAL, seal)], f"readmit-{short_digest(seal)}")
+        yield step("put_writes", config, writes, task_id, task_path)
 
     def _name_lost_keys(self, filed: Filed | None, writes: Sequence[tuple[str, Any]]) -> None:
         """Say, where a node failed, which state it may have missed."""
         for channel, error in writes:
             if channel == _ERROR and isinstance(error, Exception) and filed is not None and filed.behind:
-                error.add_note(_left_behind(filed.behind))
+                error.add_note(left_behind(filed.behind))
 
     def lacking(self, config: RunnableConfig, missing: KeyError) -> Steps[LostStateError | None]:
-        """The error for a node that failed because a return left a key behind; none if it failed for another reason."""
-        saved: CheckpointTuple | None = yield "get_tuple", (config,)
+        """The error for a node that failed for a key that a return left behind; none for another failure."""
+        saved: CheckpointTuple | None = yield step("get_tuple", config)
         filed = self.periods.filed(saved)
         if filed is None or missing.args[:1] not in {(one,) for one in filed.behind}:
             return None
-        return LostStateError(f"a node reads {missing.args[0]!r}. {_left_behind(filed.behind)}")
+        return LostStateError(f"a node reads {missing.args[0]!r}. {left_behind(filed.behind)}")
 
     def _writing(
         self, config: Any, checkpoint: Any, metadata: Any, versions: Any, *, now: Presence, before: Filed
     ) -> Steps[RunnableConfig]:
         if is_sealed(now):
             metadata = {**metadata, SEAL: self.periods.file(config, checkpoint, versions, now, before)}
-        written: RunnableConfig = yield "put", (config, checkpoint, metadata, versions)
+        written: RunnableConfig = yield step("put", config, checkpoint, metadata, versions)
         return written
 
     def _come_back(self, now: Presence) -> Bundled:
@@ -270,36 +315,38 @@ class Resume:
         versions = {one: numbers[one] for one in values if one in numbers}
         parts = versions.keys() - whole
         if parts:
-            versions |= dict.fromkeys(parts, self.saver.get_next_version(max(numbers.values()), None))
+            versions |= dict.fromkeys(parts, self.inner.get_next_version(max(numbers.values()), None))
         given = config["configurable"]
         place: Any = {"thread_id": given["thread_id"], "checkpoint_ns": given.get("checkpoint_ns", "")}
-        metadata: Any = {"source": "update", "step": _BEFORE_INPUT, "parents": {}}
+        metadata: Any = {"source": "update", "step": BEFORE_INPUT, "parents": {}}
         if found.behind:
             metadata[_LEFT] = list(found.behind)
         if saved is not None:
-            metadata["step"] = saved.metadata.get("step", _BEFORE_INPUT)
+            metadata["step"] = saved.metadata.get("step", BEFORE_INPUT)
             if kept:
                 versions |= yield from self._carry_history(place, metadata, saved, deltas.settled(), kept)
         if self._into is not None:
             values[self._into] = bundle.markdown()
-            versions[self._into] = self.saver.get_next_version(max(versions.values(), default=None), None)
+            versions[self._into] = self.inner.get_next_version(max(versions.values(), default=None), None)
         elif found.loss.keys and not versions:
             # Without any version LangGraph takes a resume for the input of an empty thread.
-            versions[found.loss.keys[0]] = self.saver.get_next_version(None, None)
+            versions[found.loss.keys[0]] = self.inner.get_next_version(None, None)
         if saved is None and self._into is None:
             return None
         renewed = {one: (numbers[one], versions[one]) for one in parts}
         seen = {
-            node: {one: _seen(number, *renewed.get(one, ())) for one, number in theirs.items() if one in versions}
+            node: {
+                one: seen_version(number, *renewed.get(one, ())) for one, number in theirs.items() if one in versions
+            }
             for node, theirs in former.get("versions_seen", {}).items()
         }
-        checkpoint = _checkpoint(values, versions, seen, former.get("v", _FORMAT))
+        checkpoint = new_checkpoint(values, versions, seen, former.get("v", _FORMAT))
         below = self.periods.filed_before({"configurable": place}, now) or Filed()
         found = msgspec.structs.replace(found, must=below.must, may=below.may)
         # All versions are new: each carried value is stored again and must come back from here on.
         above: Any = {"configurable": place}
         written = yield from self._writing(above, checkpoint, metadata, versions, now=now, before=found)
-        stored: CheckpointTuple = yield "get_tuple", (written,)
+        stored: CheckpointTuple = yield step("get_tuple", written)
         return guarded(self.periods.checked(stored, now), found, config)
 
     def _left(
@@ -319,17 +366,17 @@ class Resume:
     ) -> Steps[dict[str, Any]]:
         """Write the histories of ``DeltaChannel`` values below the new checkpoint, and give their versions in it."""
         now = self.attendance.now()
-        first = self.saver.get_next_version(max(saved.checkpoint["channel_versions"].values()), None)
-        root = _checkpoint(deltas.seeds, dict.fromkeys(deltas.seeds, first), {}, saved.checkpoint["v"])
+        first = self.inner.get_next_version(max(saved.checkpoint["channel_versions"].values()), None)
+        root = new_checkpoint(deltas.seeds, dict.fromkeys(deltas.seeds, first), {}, saved.checkpoint["v"])
         below = yield from self._writing(
             {"configurable": place}, root, metadata, root["channel_versions"], now=now, before=Filed(from_before=True)
         )
         if deltas.writes:
-            yield from self.filing(below, deltas.writes, str(uuid4()), "")
+            yield from self.put_writes(below, deltas.writes, str(uuid4()))
         place |= {"checkpoint_id": root["id"]}
         metadata |= deltas.counters
         # A version of its own: under the first one, the snapshot below would be taken for the value itself.
-        return dict.fromkeys(channels, self.saver.get_next_version(first, None))
+        return dict.fromkeys(channels, self.inner.get_next_version(first, None))
 
     def _note(
         self,
@@ -350,27 +397,3 @@ class Resume:
             altered=filed is not None and filed.period == now.period,
         )
         self._log.audit.append(bundle.view.return_id, [("thread", "", canonical(entry))])
-
-
-def _seen(number: Any, before: Any = None, after: Any = None) -> Any:
-    """The version that a node has seen of a channel, whose version may have changed."""
-    return after if number == before else number
-
-
-def _left_behind(keys: Collection[str]) -> str:
-    return (
-        f"The return left behind {', '.join(keys)}: name what the node needs in keep= (it holds no memory) or sources= "
-        "(which items it was formed from), or run the thread with new input"
-    )
-
-
-def _checkpoint(values: dict[str, Any], versions: dict[str, Any], seen: dict[str, Any], form: int) -> Any:
-    return {
-        "v": form,
-        "id": str(uuid6(clock_seq=_BEFORE_INPUT)),
-        "ts": datetime.now(UTC).isoformat(),
-        "channel_values": values,
-        "channel_versions": versions,
-        "versions_seen": seen,
-        "updated_channels": None,
-    }

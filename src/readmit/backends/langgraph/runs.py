@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph.types import Command, interrupt
 
-from readmit.backends.langgraph.lost import INTERRUPT
+from readmit.backends.langgraph.carried_state import INTERRUPT
 from readmit.backends.langgraph.results import ReturningCache
-from readmit.backends.langgraph.return_ask import ReturnInterrupt
 from readmit.backends.langgraph.run_or_look import state_to_run
 from readmit.backends.langgraph.saver import ReturningSaver, check_graph
+from readmit.backends.langgraph.thread_presence import ReturnInterrupt
 from readmit.records.error_types import BackendError
 
 if TYPE_CHECKING:

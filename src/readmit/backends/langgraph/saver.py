@@ -10,9 +10,8 @@ that names the unmet needs, and the next run tries again. After a reset, the nex
 
 from __future__ import annotations
 
-import asyncio
 import copy
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -20,22 +19,19 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from readmit.backends.langgraph.carried_state import Choice
 from readmit.backends.langgraph.periods import Periods
 from readmit.backends.langgraph.resume import Resume
+from readmit.backends.langgraph.twins import twins
 from readmit.records.error_types import BackendError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Collection, Iterator
 
     from langchain_core.runnables import RunnableConfig
-    from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+    from langgraph.checkpoint.base import CheckpointTuple
 
     from readmit.backends.handle import ReturnedMemory
-    from readmit.backends.langgraph.resume import Steps
-    from readmit.backends.langgraph.return_ask import Returning
+    from readmit.backends.langgraph.thread_presence import Returning
     from readmit.log.log import Log
     from readmit.records.acts.event import Checkpoint as Departure
-    from readmit.records.error_types import LostStateError
-
-T = TypeVar("T")
 
 # A node can reach its graph's saver, so the inner saver is not among its attributes.
 _behind: WeakKeyDictionary[ReturningSaver, Resume] = WeakKeyDictionary()
@@ -98,21 +94,11 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
 
         return current
 
-    def lacking(self, config: RunnableConfig, missing: KeyError) -> LostStateError | None:
-        """The error for a node that failed because a return left a key behind; none if it failed for another reason."""
-        return self._drive(_behind[self].lacking(config, missing))
-
-    async def alacking(self, config: RunnableConfig, missing: KeyError) -> LostStateError | None:
-        """The asynchronous twin of ``lacking``."""
-        return await self._adrive(_behind[self].lacking(config, missing))
+    lacking, alacking = twins(_behind, Resume.lacking)
 
     # Reading.
 
-    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return self._drive(_behind[self].resuming(config))
-
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return await self._adrive(_behind[self].resuming(config))
+    get_tuple, aget_tuple = twins(_behind, Resume.get_tuple)
 
     def list(
         self,
@@ -125,7 +111,7 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         """Checkpoints of the current period only."""
         resume, count = _behind[self], 0
         now, periods = resume.attendance.now(), resume.periods
-        for saved in resume.saver.list(config, filter=filter, before=before):
+        for saved in resume.inner.list(config, filter=filter, before=before):
             if count == limit:
                 return
             if periods.holds(saved, periods.filed(saved), now):
@@ -143,7 +129,7 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         """Checkpoints of the current period only."""
         resume, count = _behind[self], 0
         now, periods = resume.attendance.now(), resume.periods
-        async for saved in resume.saver.alist(config, filter=filter, before=before):
+        async for saved in resume.inner.alist(config, filter=filter, before=before):
             if count == limit:
                 return
             if periods.holds(saved, periods.filed(saved), now):
@@ -152,134 +138,32 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
 
     # Writing.
 
-    def put(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        return self._drive(_behind[self].putting(config, checkpoint, metadata, new_versions))
+    put, aput = twins(_behind, Resume.put)
+    put_writes, aput_writes = twins(_behind, Resume.put_writes)
+    delete_thread, adelete_thread = twins(_behind, Resume.delete_thread)
 
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        return await self._adrive(_behind[self].putting(config, checkpoint, metadata, new_versions))
+    # Methods that only some savers have. One without them says so itself.
 
-    def put_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        self._drive(_behind[self].filing(config, writes, task_id, task_path))
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        await self._adrive(_behind[self].filing(config, writes, task_id, task_path))
-
-    def delete_thread(self, thread_id: str) -> None:
-        gone = _ids(_behind[self].saver.list(_whole(thread_id)))
-        _behind[self].saver.delete_thread(thread_id)
-        _behind[self].clear(thread_id, gone, [])
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        gone = _ids([one async for one in _behind[self].saver.alist(_whole(thread_id))])
-        await _behind[self].saver.adelete_thread(thread_id)
-        _behind[self].clear(thread_id, gone, [])
-
-    # What only some savers can do. One that cannot says so itself.
-
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        resume = _behind[self]
-        gone = {one: _ids(resume.saver.list(_whole(one))) for one in thread_ids}
-        resume.saver.prune(thread_ids, strategy=strategy)
-        for one in thread_ids:
-            resume.clear(one, gone[one], resume.saver.list(_whole(one)))
-
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        resume = _behind[self]
-        gone = {one: _ids([saved async for saved in resume.saver.alist(_whole(one))]) for one in thread_ids}
-        await resume.saver.aprune(thread_ids, strategy=strategy)
-        for one in thread_ids:
-            resume.clear(one, gone[one], [saved async for saved in resume.saver.alist(_whole(one))])
-
-    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        resume = _behind[self]
-        of_runs = [one for run in run_ids for one in resume.saver.list(None, filter={"run_id": run})]
-        resume.saver.delete_for_runs(run_ids)
-        for thread in _threads(of_runs):
-            resume.clear(thread, _ids(of_runs), resume.saver.list(_whole(thread)))
-
-    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        resume = _behind[self]
-        of_runs = [one for run in run_ids async for one in resume.saver.alist(None, filter={"run_id": run})]
-        await resume.saver.adelete_for_runs(run_ids)
-        for thread in _threads(of_runs):
-            resume.clear(thread, _ids(of_runs), [one async for one in resume.saver.alist(_whole(thread))])
-
-    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        _behind[self].periods.copy(source_thread_id, target_thread_id)
-        _behind[self].saver.copy_thread(source_thread_id, target_thread_id)
-
-    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        _behind[self].periods.copy(source_thread_id, target_thread_id)
-        await _behind[self].saver.acopy_thread(source_thread_id, target_thread_id)
+    prune, aprune = twins(_behind, Resume.prune)
+    delete_for_runs, adelete_for_runs = twins(_behind, Resume.delete_for_runs)
+    copy_thread, acopy_thread = twins(_behind, Resume.copy_thread)
 
     @property
     def config_specs(self) -> Any:
-        return _behind[self].saver.config_specs
+        return _behind[self].inner.config_specs
 
     def get_next_version(self, current: Any, channel: None) -> Any:
-        return _behind[self].saver.get_next_version(current, channel)
+        return _behind[self].inner.get_next_version(current, channel)
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> ReturningSaver:
         """A saver in front of a clone of the inner one, which may load more types."""
-        inner = _behind[self].saver.with_allowlist(extra_allowlist)
-        if inner is _behind[self].saver:
+        inner = _behind[self].inner.with_allowlist(extra_allowlist)
+        if inner is _behind[self].inner:
             return self
         clone = copy.copy(self)
         clone.serde = inner.serde
         _behind[clone] = _behind[self].over(inner)
         return clone
-
-    # Both interfaces of the inner saver.
-
-    def _drive(self, steps: Steps[T]) -> T:
-        saver = _behind[self].saver
-        try:
-            method, args = next(steps)
-            while True:
-                method, args = steps.send(getattr(saver, method)(*args) if method else args[0](*args[1:]))
-        except StopIteration as end:
-            result: T = end.value
-            return result
-
-    async def _adrive(self, steps: Steps[T]) -> T:
-        saver = _behind[self].saver
-        try:
-            method, args = next(steps)
-            while True:
-                # A return may ask a model: not on the event loop.
-                answer = getattr(saver, f"a{method}")(*args) if method else asyncio.to_thread(*args)
-                method, args = steps.send(await answer)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-
-
-def _whole(thread: str) -> RunnableConfig:
-    return {"configurable": {"thread_id": thread}}
-
-
-def _ids(saved: Iterable[CheckpointTuple]) -> list[str]:
-    return [one.checkpoint["id"] for one in saved]
-
-
-def _threads(saved: Iterable[CheckpointTuple]) -> set[str]:
-    return {str(one.config["configurable"]["thread_id"]) for one in saved}
 
 
 def check_graph(graph: Any) -> None:

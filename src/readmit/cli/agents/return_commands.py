@@ -1,29 +1,35 @@
-"""``depart``, ``return``, ``expose``, ``acknowledge``: an agent leaves, comes back, and gets what it may act on."""
+"""``depart``, ``return``, ``expose``, ``acknowledge``: an agent leaves, comes back, and gets its view."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from click.core import ParameterSource
 
 from readmit.cli import options
 from readmit.cli.command import command
+from readmit.cli.decision_words import agent_json, decision_json, detail_lines, report_parts, verdict_line
 from readmit.cli.model_use import model_options
 from readmit.cli.options import WHO
+from readmit.cli.output import emit, show
 from readmit.cli.references import Reference
 from readmit.cli.status import OF_DECISION, Status
+from readmit.records.canonical import canonical
+from readmit.records.error_types import ExposureError
+from readmit.returning.expose import Bundle
+from readmit.rules.readmission.render import Form
+from readmit.text.escapes import one_line
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit.cli.command import Invocation
-    from readmit.diagnosis.missing_needs import Lack
+    from readmit.diagnosis.symptoms import Diagnosis
     from readmit.inference import Prepared
-    from readmit.records.error_types import ExposureError
     from readmit.workspace.return_handle import Return
 
 
@@ -32,22 +38,16 @@ if TYPE_CHECKING:
 @options.signer
 @click.option("--id", "name", metavar="ID", help="Name of the departure. Each name can be used once.")
 @click.option("--epoch", type=int, help="For an agent that crashed: how far it had followed the log.")
-def depart_agent(
-    invocation: Invocation, /, *, principal: str, role: str, task: str, name: str | None, epoch: int | None
-) -> None:
-    """Seal what an agent can see now, and quarantine its private bank."""
-    from readmit.cli.output import emit, show, shown
-
-    with invocation.open() as workspace:
-        departed = workspace.agent(principal, role=role, task=task).depart(id=name, epoch=epoch)
-    if invocation.json:
-        said = {name: getattr(departed, name) for name in ("epoch", "events", "digest")}
-        emit({"departure": departed.id, **said})
-    else:
-        show(
-            f"{shown(principal)} departed at epoch {departed.epoch} (departure {departed.id}); "
-            f"what it can see (events: {departed.events}) is sealed under {departed.digest[:12]}…"
-        )
+def depart_agent(invocation: Invocation, /, *, name: str | None, epoch: int | None, **who: str) -> None:
+    """Seal the events that an agent can see now, and quarantine its private bank."""
+    with invocation.agent(**who) as agent:
+        departed = agent.depart(id=name, epoch=epoch)
+    said = {name: getattr(departed, name) for name in ("epoch", "events", "digest")}
+    invocation.say(
+        {"departure": departed.id, **said},
+        f"{one_line(who['principal'])} departed at epoch {departed.epoch} (departure {departed.id}); "
+        f"what it can see (events: {departed.events}) is sealed under {departed.digest[:12]}…",
+    )
 
 
 @command(
@@ -75,17 +75,14 @@ def return_agent(
 ) -> Status:  # fmt: skip
     """Decide what a returning agent may still act on.
 
-    Prints the decision with coverage, the outcome of every duty and every candidate, and what is missing: which items
-    last met it, why they are out, and the call that would meet it. An admitted return is handed over by
-    `readmit expose`, which needs the return's id and the secret printed here: only its hash is stored.
+    Prints the decision with coverage, the outcome of every duty and every candidate, and if something is missing, why,
+    as `readmit why` does, with the commands that would fix it. An admitted return is handed over by `readmit expose`,
+    which needs the return's id and the secret printed here: only its hash is stored.
 
     With --prepare, models first look for implicit changes, as `readmit prepare` does. A pair
     that gets no answer leaves a suspicion, and the return is decided on what is known. If preparing itself fails, the
-    return is refused (inference_failed). While answers are pending, nothing is decided, and it ends with 6.
+    return is refused (internal_error). While answers are pending, nothing is decided, and it ends with 6.
     """
-    from readmit.cli.decision_words import agent_json, decision_json
-    from readmit.cli.output import emit
-
     _require(team, prepare=prepare)
     asked: dict[str, Any] = {"purpose": purpose, "checkpoint": checkpoint, "id": name}
     prepared: list[Prepared] = []
@@ -97,18 +94,18 @@ def return_agent(
         else:
             returned = agent.come_back(**asked)
         stored = desk_of(workspace).log.audit.decision(returned.id)
-        lacks = () if agent_facing else returned.lacking()
+        why = returned.why() if returned.falls_short and not agent_facing else None
     if envelope is not None and stored is not None and stored.envelope is not None:
         Path(envelope).write_bytes(stored.envelope + b"\n")
     # What was examined, and what failed, is for the operator, never for the returning agent.
     reported = () if agent_facing else prepared
     if invocation.json:
         decision = returned.decision
-        said = agent_json(decision) if agent_facing else decision_json(decision, returned.dispositions, lacks)
+        said = agent_json(decision) if agent_facing else decision_json(decision, returned.dispositions, why)
         prepared_as = {"prepared": reported[-1]} if reported else {}
         emit({**said, "secret": returned.secret, **prepared_as})
     else:
-        _print(invocation, returned, lacks, reported, agent_facing=agent_facing)
+        _print(invocation, returned, why, reported, agent_facing=agent_facing)
     return OF_DECISION[returned.kind]
 
 
@@ -125,32 +122,28 @@ def _require(team: dict[str, Any], *, prepare: bool) -> None:
 def _print(
     invocation: Invocation,
     returned: Return,
-    lacks: Sequence[Lack],
+    why: Diagnosis | None,
     prepared: Sequence[Prepared],
     *,
     agent_facing: bool,
 ) -> None:
-    from readmit.cli.decision_words import detail_lines, report_parts, verdict_line
-    from readmit.cli.output import show, shown
-
     decision, who = returned.decision, returned.request.identity
     for one in prepared:
-        show(*map(shown, model_options.prepared_lines(one)), "")
+        show(*map(one_line, model_options.prepared_lines(one)), "")
     if agent_facing:
         show(verdict_line(decision), *detail_lines(decision, private=False))
     else:
-        show(*report_parts(decision, returned.dispositions, lacks, {}))
+        show(*report_parts(decision, returned.dispositions, why, store=invocation.store_options))
     show("", f"Return {returned.id} at epoch {decision.epoch}, secret {returned.secret}")
-    store = ["--db", invocation.store, "--workspace", invocation.workspace]
-    if not agent_facing and (not returned.view or returned.partial or not returned.view.items):
-        show("", "Why, and what would fix it:", f"  {shown(shlex.join(['readmit', 'why', returned.id, *store]))}")
+    if decision.faults and not agent_facing:
+        show("", "What would fix it:", f"  readmit why {one_line(returned.id)}{invocation.store_options}")
     words = ["readmit", "expose", returned.id, "--secret", returned.secret]
     words += ["--principal", who.principal, "--role", who.role, "--task", who.task]
-    words += store
+    words += ["--db", invocation.store, "--workspace", invocation.workspace]
     if decision.view is not None:
-        show("", "Hand it over:", f"  {shown(shlex.join(words))}")
+        show("", "Hand it over:", f"  {one_line(shlex.join(words))}")
     elif decision.retracting is not None:
-        show("", "Hand over what no longer holds:", f"  {shown(shlex.join([*words, '--retractions']))}")
+        show("", "Hand over what no longer holds:", f"  {one_line(shlex.join([*words, '--retractions']))}")
 
 
 _SECRET = click.option(
@@ -163,6 +156,7 @@ _SECRET = click.option(
     examples=(
         f"readmit expose RETURN --secret SECRET {WHO}",
         f"readmit expose RETURN --secret SECRET {WHO} --retractions",
+        f"readmit expose RETURN --secret SECRET {WHO} --form brief --asked 'Which hotel is it?'",
     ),
     ends_with=(Status.BLOCKED,),
 )
@@ -171,9 +165,19 @@ _SECRET = click.option(
 @options.identity
 @click.option("--retractions", is_flag=True, help="Of a blocked return: hand over what no longer holds, and no item.")
 @click.option("--envelope", type=click.Path(dir_okay=False), metavar="FILE", help="Write the signed view to this file.")
+@click.option(
+    "--form",
+    type=click.Choice(get_args(Form)),
+    default="full",
+    show_default=True,
+    help="brief: one line a statement, for a small model.",
+)
+@click.option(
+    "--asked", default="", metavar="TEXT", help="What the agent is to answer; brief says what of it has ended."
+)
 def expose_view(
-    invocation: Invocation, /, *, return_id: str, secret: str, principal: str, role: str, task: str,
-    retractions: bool, envelope: str | None,
+    invocation: Invocation, /, *, return_id: str, secret: str, retractions: bool, envelope: str | None, form: Form,
+    asked: str, **who: str,
 ) -> Status:  # fmt: skip
     """Check a view again at this moment and hand it over.
 
@@ -182,18 +186,20 @@ def expose_view(
     departs, it gets the same bundle. A return that was blocked for what it lacks hands over no item; --retractions
     hands over what no longer holds, and the agent stays away.
     """
-    from readmit.records.canonical import canonical
-    from readmit.records.error_types import ExposureError
-
-    with invocation.open() as workspace:
-        delivery = workspace.agent(principal, role=role, task=task).delivery(return_id, secret=secret)
+    if form == "full" and asked:
+        raise click.UsageError("--asked is for --form brief: the full form is the same for every message.")
+    if form != "full" and (retractions or invocation.json):
+        raise click.UsageError("--form is for the Markdown of a view: leave out --retractions and --json.")
+    with invocation.agent(**who) as agent:
+        delivery = agent.delivery(return_id, secret=secret)
         try:
             bundle = delivery.expose_retractions() if retractions else delivery.expose()
         except ExposureError as error:
             return _refused(invocation, return_id, "exposed", error)
     if envelope is not None:
         Path(envelope).write_bytes(canonical(bundle.envelope) + b"\n")
-    click.echo(bundle.json() if invocation.json else bundle.markdown(), nl=invocation.json)
+    text = bundle.markdown(form=form, asked=asked) if isinstance(bundle, Bundle) else bundle.markdown()
+    click.echo(bundle.json() if invocation.json else text, nl=invocation.json)
     return Status.OK
 
 
@@ -201,30 +207,21 @@ def expose_view(
 @click.argument("return_id", type=Reference("return"), metavar="RETURN")
 @_SECRET
 @options.identity
-def acknowledge_view(
-    invocation: Invocation, /, *, return_id: str, secret: str, principal: str, role: str, task: str
-) -> Status:
+def acknowledge_view(invocation: Invocation, /, *, return_id: str, secret: str, **who: str) -> Status:
     """Say that the bundle of a return has arrived. From then on it is not handed over again."""
-    from readmit.cli.output import shown
-    from readmit.records.error_types import ExposureError
-
-    with invocation.open() as workspace:
-        delivery = workspace.agent(principal, role=role, task=task).delivery(return_id, secret=secret)
+    with invocation.agent(**who) as agent:
         try:
-            delivery.acknowledge()
+            agent.delivery(return_id, secret=secret).acknowledge()
         except ExposureError as error:
             return _refused(invocation, return_id, "acknowledged", error)
-    invocation.say(
-        {"return": return_id, "acknowledged": True}, f"{shown(principal)} has the view of return {shown(return_id)}"
-    )
+    has_it = f"{one_line(who['principal'])} has the view of return {one_line(return_id)}"
+    invocation.say({"return": return_id, "acknowledged": True}, has_it)
     return Status.OK
 
 
 def _refused(invocation: Invocation, return_id: str, asked: str, error: ExposureError) -> Status:
-    from readmit.cli.output import emit, shown
-
     if invocation.json:
         emit({"return": return_id, asked: False, "reasons": list(error.reasons)})
     else:
-        click.echo(f"refused: {shown(str(error))}", err=True)
+        click.echo(f"refused: {one_line(str(error))}", err=True)
     return Status.BLOCKED

@@ -12,6 +12,8 @@ from readmit.cli.command import command
 from readmit.cli.model_use.model_options import MODEL
 from readmit.cli.status import Status
 from readmit.records.error_types import CheckLimitError, PendingAnswers, ReadmitError
+from readmit.text.english import counted
+from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,8 +65,7 @@ def check_files(
     """
     from readmit.check.apart import check_apart
     from readmit.check.implicit_doubts import with_changes
-    from readmit.check.statement_checks import USUAL
-    from readmit.cli.output import emit, show
+    from readmit.check.memory_files import USUAL
 
     here = root or Path()
     chosen = files or tuple(here / name for name in USUAL if (here / name).exists())
@@ -77,10 +78,7 @@ def check_files(
         raise
     except ReadmitError as error:
         raise click.UsageError(str(error)) from None
-    if invocation.json:
-        emit(_json(report))
-    else:
-        show(*_lines(report, everything=everything))
+    invocation.say(_json(report), *_lines(report, everything=everything))
     return Status.ERROR if report.findings else Status.OK
 
 
@@ -103,15 +101,12 @@ def _where(place: StatementPlace) -> dict[str, str | int]:
 
 
 def _lines(report: CheckReport, *, everything: bool) -> Iterator[str]:
-    from readmit.cli.output import shown
-    from readmit.text.english import counted
-
     for one in report.findings:
-        yield shown(f"{one.place.file}:{one.place.line}: {one.kind} {one.looked_for}: {one.now}")
-        yield f"    {shown(one.place.statement)}"
+        yield one_line(f"{one.place.file}:{one.place.line}: {one.kind} {one.looked_for}: {one.now}")
+        yield f"    {one_line(one.place.statement)}"
     if everything:
         for left in report.unchecked:
-            yield shown(f"{left.place.file}:{left.place.line}: not checked: {left.name}: {left.why}")
+            yield one_line(f"{left.place.file}:{left.place.line}: not checked: {left.name}: {left.why}")
     yield (
         f"{counted(report.statements, 'statement')} in {counted(len(report.files), 'file')}. Names that hold: "
         f"{report.held}; that no longer do: {len(report.findings)}; not checked: {len(report.unchecked)}."

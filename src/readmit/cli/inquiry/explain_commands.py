@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from readmit.cli.command import command
+from readmit.cli.operation.audit_commands import returns_of
+from readmit.cli.output import emit, plain, progress, show
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
+from readmit.text.english import counted
+from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -19,15 +23,11 @@ if TYPE_CHECKING:
 @click.argument("item", type=Reference("item"))
 def explain_item(invocation: Invocation, /, *, return_id: str, item: str) -> None:
     """Why an item was in or out of a past return. `readmit audit show` shows all of its candidates."""
-    from readmit.cli.output import emit, show, shown
-
     with invocation.open() as workspace:
         found = workspace.returned(return_id).explain(item)
-    if invocation.json:
-        emit(found)
-        return
     sight = "" if found.candidate else " (the agent could not see it)"
-    show(f"{found.disposition.item}: {found.disposition.state}{sight}", *map(shown, found.lines()))
+    said = f"{found.disposition.item}: {found.disposition.state}{sight}"
+    invocation.say(found, said, *map(one_line, found.lines()))
 
 
 @command("replay", examples=("readmit replay RETURN", "readmit replay --all"), ends_with=(Status.UNVERIFIED,))
@@ -35,10 +35,6 @@ def explain_item(invocation: Invocation, /, *, return_id: str, item: str) -> Non
 @click.option("--all", "every", is_flag=True, help="Replay every return of the workspace.")
 def replay_return(invocation: Invocation, /, *, return_id: str | None, every: bool) -> Status:
     """Recompute a past decision from the log and the stored verdicts, and compare bytes."""
-    from readmit.cli.operation.audit_commands import returns_of
-    from readmit.cli.output import emit, plain, progress, show
-    from readmit.text.english import counted
-
     if (return_id is None) != every:
         raise click.UsageError("give either RETURN or --all")
     with invocation.open() as workspace:

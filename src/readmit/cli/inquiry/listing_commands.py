@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING
 import click
 
 from readmit.cli.command import command
+from readmit.cli.item_words import agent_in_words, item_lines, item_table, listed_json, standing
+from readmit.cli.log_lines import event_json, event_line, event_table, observation_json, observation_lines
+from readmit.cli.output import emit, progress, show
 from readmit.cli.references import Reference, resolve_id
-from readmit.diagnosis.listing import read_items
+from readmit.diagnosis.item_states import read_items
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.kinds import KINDS, load_declared_elsewhere
 from readmit.records.error_types import UnknownError
 from readmit.records.reasons import PRECEDENCE, State
+from readmit.text.english import counted
+from readmit.text.escapes import one_line
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
 
     from readmit.cli.command import Invocation
     from readmit.cli.references import Found
-    from readmit.diagnosis.listing import ListedItem, Listing
+    from readmit.diagnosis.item_states import ListedItem, Listing
     from readmit.records.acts.event import Event
     from readmit.workspace.workspace import Workspace
 
@@ -51,11 +56,8 @@ def list_items(invocation: Invocation, /, **wanted: str | None) -> None:
     An item stands if there is no cause against it. Whether an agent may act on it also depends on the agent: its return
     decides that, and `readmit explain` explains it.
     """
-    from readmit.cli.item_words import item_table, listed_json
-    from readmit.cli.output import emit, show
-    from readmit.text.english import counted
-
-    listing = _listing(invocation)
+    with invocation.open() as workspace:
+        listing = _listing(workspace)
     found = [one for one in listing.items.values() if _wanted(one, wanted)]
     if invocation.json:
         emit({"items": [listed_json(one) for one in found]})
@@ -67,16 +69,12 @@ def list_items(invocation: Invocation, /, **wanted: str | None) -> None:
         show(item_table(found), "", counted(len(found), "item"))
 
 
-def _listing(invocation: Invocation) -> Listing:
-    from readmit.cli.output import progress
-
-    with invocation.open() as workspace, progress("Reading the log", workspace.epoch) as watch:
+def _listing(workspace: Workspace) -> Listing:
+    with progress("Reading the log", workspace.epoch) as watch:
         return read_items(desk_of(workspace).log, workspace.admin.policy, desk_of(workspace).writer.now(), watch=watch)
 
 
 def _wanted(one: ListedItem, wanted: dict[str, str | None]) -> bool:
-    from readmit.cli.item_words import standing
-
     item = one.item
     said = {"slot": item.slot, "task": item.scope.task, "kind": item.kind, "state": standing(one), "by": item.by}
     if any(wanted[name] not in (None, value) for name, value in said.items()):
@@ -88,16 +86,11 @@ def _wanted(one: ListedItem, wanted: dict[str, str | None]) -> bool:
 @click.argument("id", type=Reference("item", "evidence", "observe"))
 def show_one(invocation: Invocation, /, *, id: str) -> None:
     """Show an item or an observation in full: its text, its evidence, its history, and what relies on it."""
-    from readmit.cli.output import progress
-
     with invocation.open() as workspace:
         found = resolve_id(workspace, ("item", "evidence", "observe"), id, label="ID")
         if found is None:
             raise UnknownError(f"ID: no item and no observation {id!r}; `readmit items` and `readmit log` list them")
-        with progress("Reading the log", workspace.epoch) as watch:
-            listing = read_items(
-                desk_of(workspace).log, workspace.admin.policy, desk_of(workspace).writer.now(), watch=watch
-            )
+        listing = _listing(workspace)
         if found.space == "item":
             _show_item(invocation, workspace, listing, found.name)
         else:
@@ -105,10 +98,6 @@ def show_one(invocation: Invocation, /, *, id: str) -> None:
 
 
 def _show_item(invocation: Invocation, workspace: Workspace, listing: Listing, name: str) -> None:
-    from readmit.cli.item_words import agent_in_words, item_lines, listed_json
-    from readmit.cli.log_lines import event_json, event_line, event_table, observation_json
-    from readmit.cli.output import emit, show, shown
-
     log, one = desk_of(workspace).log, listing.items[name]
     evidence = [log.evidence(bound.evidence) for bound in one.item.receipts if log.evidence_id(bound.evidence)]
     history = log.about([name], until=log.head)
@@ -126,21 +115,15 @@ def _show_item(invocation: Invocation, workspace: Workspace, listing: Listing, n
         )
     else:
         show(*item_lines(one), "", "Evidence:" if evidence else "Evidence: none")
-        show(*(f"  {event_line(seen)}, {shown(seen.by)}, epoch {seen.epoch}" for seen in evidence))
+        show(*(f"  {event_line(seen)}, {one_line(seen.by)}, epoch {seen.epoch}" for seen in evidence))
         show(f"Relied on by: {', '.join(relying) or 'no other item'}")
-        show(f"Handed over to: {shown(', '.join(holders)) or 'no agent that still works with it'}")
+        show(f"Handed over to: {one_line(', '.join(holders)) or 'no agent that still works with it'}")
         show("", event_table(history))
 
 
 def _show_observation(invocation: Invocation, listing: Listing, event: Event) -> None:
-    from readmit.cli.log_lines import observation_json, observation_lines
-    from readmit.cli.output import emit, show
-
     items = listing.drawn_from(event.digest)
-    if invocation.json:
-        emit({**observation_json(event), "evidence_for": list(items)})
-    else:
-        show(*observation_lines(event, items))
+    invocation.say({**observation_json(event), "evidence_for": list(items)}, *observation_lines(event, items))
 
 
 def _observed(workspace: Workspace, found: Found) -> Event:
@@ -166,11 +149,7 @@ def _items_of(workspace: Workspace, return_id: str) -> set[str]:
 def show_log(
     invocation: Invocation, /, *, kinds: tuple[str, ...], by: str | None, item: str | None, since: int, limit: int
 ) -> None:
-    """What happened, the newest last."""
-    from readmit.cli.log_lines import event_json, event_table
-    from readmit.cli.output import emit, show
-    from readmit.text.english import counted
-
+    """List events of the log, the newest last."""
     load_declared_elsewhere()
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         raise click.UsageError(f"--kind: {unknown[0]!r} is none of {', '.join(KINDS)}")

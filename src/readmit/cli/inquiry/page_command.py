@@ -9,6 +9,8 @@ import click
 
 from readmit.cli.command import command
 from readmit.cli.references import Reference
+from readmit.diagnosis.history import newest_return
+from readmit.text.escapes import one_line
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
@@ -40,8 +42,6 @@ def write_page(
     Without RETURN, the newest return. The page is for operators: it shows texts of items that were left out, so never
     hand it to the returning agent.
     """
-    from readmit.cli.output import shown
-    from readmit.diagnosis.history import newest_return
     from readmit.pages import return_page, slot_page
 
     if slot is not None and return_id is not None:
@@ -59,5 +59,5 @@ def write_page(
     Path(to).write_text(html, encoding="utf-8")
     invocation.say(
         {**about, "output": to},
-        f"Written to {shown(to)}. For the people who run the workspace: it shows what was left out.",
+        f"Written to {one_line(to)}. For the people who run the workspace: it shows what was left out.",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -10,15 +11,22 @@ import click
 
 from readmit.cli import error_lines
 from readmit.cli.command import command
+from readmit.cli.output import emit
 from readmit.cli.status import Status
+from readmit.records.acts.forgotten import FORGOTTEN
+from readmit.records.canonical import decode, without_mark
+from readmit.records.decisions import Envelope, ReturnView
 from readmit.records.error_types import RecordError, SealError
+from readmit.text.escapes import json_text, one_line
+from readmit.trust.notes import NoteKey, note_text, read_vkeys
+from readmit.trust.statement import open_either
+from readmit.trust.tlog import LogCheckpoint
+from readmit.trust.trusted_keys import keyid_of
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
-    from readmit.records.decisions import ReturnView
     from readmit.records.retractions import RetractionView
-    from readmit.trust.notes import NoteKey
     from readmit.trust.proofs import ProvenEvent
 
 # A file of such a name can be given as ./NAME.
@@ -52,11 +60,7 @@ def verify_file(
     A view was issued in this form; `readmit expose` checks whether it may still be acted on. A proof says that an
     event is in the workspace's log. With --key, no store is opened.
     """
-    from readmit.cli.output import emit, shown
-    from readmit.records.canonical import without_mark
-    from readmit.trust.notes import NoteKey
     from readmit.trust.proofs import is_proof
-    from readmit.trust.trusted_keys import keyid_of
 
     data = without_mark(file.read())
     cosigners = [NoteKey.from_vkey(word) for word in witnesses]
@@ -74,7 +78,7 @@ def verify_file(
         if invocation.json:
             emit({"verified": False, "problem": str(error)})
         else:
-            click.echo(f"does not verify: {shown(str(error))}", err=True)
+            click.echo(f"does not verify: {one_line(str(error))}", err=True)
         return Status.UNVERIFIED
     invocation.say(
         {"verified": True, **described}, said, *(f"{name}: {_words(value)}" for name, value in described.items())
@@ -83,10 +87,7 @@ def verify_file(
 
 
 def _words(value: object) -> str:
-    from readmit.cli.output import shown
-    from readmit.text.escapes import json_text
-
-    return shown(json_text(value) if isinstance(value, dict) else str(value))
+    return one_line(json_text(value) if isinstance(value, dict) else str(value))
 
 
 def named_keys(keys: tuple[str, ...]) -> tuple[dict[str, bytes], list[NoteKey]]:
@@ -94,10 +95,6 @@ def named_keys(keys: tuple[str, ...]) -> tuple[dict[str, bytes], list[NoteKey]]:
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
-
-    from readmit.records.canonical import without_mark
-    from readmit.trust.notes import NoteKey, read_vkeys
-    from readmit.trust.trusted_keys import keyid_of
 
     raw, logs = {}, []
     for word in keys:
@@ -129,9 +126,7 @@ def _trusted(invocation: Invocation) -> dict[str, bytes]:
 
 
 def _proven(data: bytes, raw: dict[str, bytes], logs: list[NoteKey], witnesses: list[NoteKey]) -> dict[str, Any]:
-    from readmit.trust.notes import NoteKey, note_text
     from readmit.trust.proofs import check_proof, read_proof
-    from readmit.trust.tlog import LogCheckpoint
 
     # A bare key has no name: it counts for the log that the proof is about.
     origin = LogCheckpoint.from_text(note_text(read_proof(data).note.encode())).origin
@@ -140,27 +135,17 @@ def _proven(data: bytes, raw: dict[str, bytes], logs: list[NoteKey], witnesses: 
 
 
 def _of_event(event: ProvenEvent) -> dict[str, Any]:
-    from readmit.records.canonical import decode
-
+    said = ("commit", "epoch", "id", "kind", "by", "at", "given", "learnt")
     return {
         "log": event.origin,
         "commits": event.size,
-        "commit": event.commit,
-        "epoch": event.epoch,
-        "id": event.id,
-        "kind": event.kind,
-        "by": event.by,
-        "at": event.at,
-        "given": event.given,
-        "learnt": event.learnt,
-        "says": decode(event.body, dict[str, Any], what="body"),
+        **{name: getattr(event, name) for name in said},
+        "says": FORGOTTEN if event.body is None else decode(event.body, dict[str, Any], what="body"),
         "cosigned": {one.key.name: _moment(one.time) for one in event.signatures if one.time is not None},
     }
 
 
 def _moment(seconds: int) -> str:
-    from datetime import UTC, datetime
-
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat()
     except (ValueError, OverflowError):  # the format allows for times beyond the year 9999
@@ -168,18 +153,10 @@ def _moment(seconds: int) -> str:
 
 
 def _viewed(data: bytes, name: str, keys: dict[str, bytes]) -> dict[str, Any]:
-    from readmit.records.canonical import decode
-    from readmit.records.decisions import Envelope
-    from readmit.trust.statement import open_either
-
     return _described(open_either(decode(data, Envelope, what=name), keys))
 
 
 def _described(view: ReturnView | RetractionView) -> dict[str, Any]:
-    from datetime import UTC, datetime
-
-    from readmit.records.decisions import ReturnView
-
     said = {
         "return": view.return_id,
         "workspace": view.identity.workspace,

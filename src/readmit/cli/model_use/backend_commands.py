@@ -6,9 +6,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
+from msgspec import to_builtins
 
 from readmit.cli import error_lines, options
 from readmit.cli.command import CommandGroup
+from readmit.cli.output import emit, progress, show, table
+from readmit.records.reasons import Reason
+from readmit.text.english import counted
+from readmit.text.escapes import one_line
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
@@ -26,7 +31,7 @@ DEFAULT = "scopedmem"
 
 @click.group("backends", cls=CommandGroup)
 def backends() -> None:
-    """Memory stores behind readmit."""
+    """Memory stores that readmit governs."""
 
 
 _EMBEDDER = click.option("--embedder", metavar="NAME", help="Embedder that the store was made with, if it needs one.")
@@ -58,10 +63,6 @@ def adopt_records(
 
     STORE names it, as mem0:FOLDER, amem:FOLDER or memobase:URL. Without a claim, nothing is bound.
     """
-    from msgspec import to_builtins
-
-    from readmit.cli.output import emit, show, shown
-
     named = dict(_claimed(claim) for claim in claims)
     with _memory(invocation, spec, embedder) as memory:
         found = to_builtins(memory.adopt(named, by=by, gone=gone))
@@ -70,7 +71,7 @@ def adopt_records(
         return
     meaning = {**_MEANING, "gone": "gone, and forgotten"} if gone else _MEANING
     for name, words in meaning.items():
-        show(f"{len(found[name])} {words}", *(f"  {shown(record)}" for record in found[name]))
+        show(f"{len(found[name])} {words}", *(f"  {one_line(record)}" for record in found[name]))
 
 
 _MEANING = {
@@ -93,15 +94,13 @@ def _claimed(claim: str) -> tuple[str, tuple[str, ...]]:
 @click.option("--owner", "owners", multiple=True, metavar="NAME", help="Also mend this private bank. Repeatable.")
 @_EMBEDDER
 def mend_store(invocation: Invocation, /, *, spec: str, owners: tuple[str, ...], embedder: str | None) -> None:
-    """Remove what a call that did not end left behind in a store, and stops later ones.
+    """Remove leftovers of an unfinished call from a store, which stop later calls.
 
     In Memobase: chats whose flush died with the server. Run it when no flush is running.
     """
-    from readmit.cli.output import shown
-
     with _memory(invocation, spec, embedder) as memory:
         done = memory.mend(owners)
-    invocation.say({"mended": list(done)}, *(shown(one) for one in done or ("Nothing to mend.",)))
+    invocation.say({"mended": list(done)}, *(one_line(one) for one in done or ("Nothing to mend.",)))
 
 
 @contextmanager
@@ -151,7 +150,6 @@ def compare_backends(
     The scenario's observations are formed once per store. At each return, Static asks the store as usual; readmit
     asks the same questions of the same records through the view.
     """
-    from readmit.cli.output import emit, progress
     from readmit.scenario import paired
     from readmit.scenario.document import read_scenario
 
@@ -187,9 +185,6 @@ def _opener(kind: str, embedder: str | None, model: str | None) -> Opener:
 def _print(pair: PairedReturn) -> None:
     from rich.text import Text
 
-    from readmit.cli.output import show, shown, table
-    from readmit.text.english import counted
-
     heading = f"{pair.backend}, {pair.label}: {pair.principal} is {pair.decision}"
     counts = (
         f"Static hands over {len(pair.static)} of {counted(len(pair.records), 'record')}, readmit {len(pair.readmit)}; "
@@ -201,11 +196,13 @@ def _print(pair: PairedReturn) -> None:
         if one.static or one.readmit
     ]
     columns = ("static", "readmit", "state", "because", "record")
-    show("", Text(shown(heading), style="bold"), counts, "", table(columns, rows, prose="record"))
+    show("", Text(one_line(heading), style="bold"), counts, "", table(columns, rows, prose="record"))
 
 
 def _because(one: Compared) -> str:
     """The most specific reason, and the items it is about."""
-    reasons = [reason for reason in one.standing.reasons if reason != "source_not_admitted"] or one.standing.reasons
+    reasons = [
+        reason for reason in one.standing.reasons if reason is not Reason.SOURCE_NOT_IN_VIEW
+    ] or one.standing.reasons
     sources = f" ({', '.join(one.standing.sources)})" if one.standing.sources else ""
     return f"{', '.join(reasons)}{sources}"

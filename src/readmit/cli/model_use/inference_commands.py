@@ -10,8 +10,12 @@ from readmit.cli import options
 from readmit.cli.command import command
 from readmit.cli.model_use.model_options import MODEL, open_inference, prepared_lines, team_options
 from readmit.cli.options import WHO
+from readmit.cli.output import emit, plain, show
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
+from readmit.records.acts.event import EventKind
+from readmit.text.english import counted
+from readmit.text.escapes import one_line
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
@@ -39,23 +43,20 @@ def prepare_return(
     invocation: Invocation, /, *, principal: str, role: str, task: str, purpose: str | None, checkpoint: str | None,
     resolve_by: str | None, **team: Any,
 ) -> None:  # fmt: skip
-    """Find what has changed implicitly for one agent and write it to the log for its return.
+    """Find implicit changes for one agent and write them to the log for its return.
 
     Ends with 6 while answers are pending. If it fails, do not return: nothing was examined.
     """
-    from readmit.cli.output import emit, plain, show, shown
-
     with invocation.open() as workspace, open_inference(workspace, team) as inference:
         agent = workspace.agent(principal, role=role, task=task)
         resolved = () if resolve_by is None else inference.resolve(agent, by=resolve_by)
         prepared = inference.prepare(agent, purpose=purpose, checkpoint=checkpoint)
-    if invocation.json:
-        emit(plain(prepared) | ({} if resolve_by is None else {"resolved": resolved}))
-        return
-    for one in resolved:
-        outcome = "stays open" if one.keep is None else f"resolved for {one.keep}"
-        show(shown(f"dispute {one.dispute} {outcome}: {one.why}"))
-    show(*map(shown, prepared_lines(prepared)))
+    outcomes = ("stays open" if one.keep is None else f"resolved for {one.keep}" for one in resolved)
+    disputes = (f"dispute {one.dispute} {said}: {one.why}" for one, said in zip(resolved, outcomes, strict=True))
+    invocation.say(
+        plain(prepared) | ({} if resolve_by is None else {"resolved": resolved}),
+        *map(one_line, (*disputes, *prepared_lines(prepared))),
+    )
 
 
 @command("watch", examples=(f"readmit watch {_TEAM}", f"readmit watch {_TEAM} --once --json"), ends_with=_ENDS)
@@ -73,8 +74,6 @@ def watch_log(invocation: Invocation, /, *, purposes: Sequence[str], every: floa
     Announces every holder of a view with an item that no longer stands. Stop it with Ctrl-C; it continues from the log
     when started again.
     """
-    from readmit.cli.output import emit, show, shown
-
     with invocation.open() as workspace, open_inference(workspace, team) as inference:
         following = inference.watch(purposes=purposes or (None,))
         looks = iter([following.look()]) if once else following.follow(every=every)
@@ -85,9 +84,11 @@ def watch_log(invocation: Invocation, /, *, purposes: Sequence[str], every: floa
                     continue
                 for prepared in look.prepared:
                     if prepared.eventful:
-                        show(*map(shown, prepared_lines(prepared)))
+                        show(*map(one_line, prepared_lines(prepared)))
                 for one in look.announced:
-                    show(shown(f"{one.identity.principal} holds {one.item} in view {one.return_id}: now {one.state}"))
+                    show(
+                        one_line(f"{one.identity.principal} holds {one.item} in view {one.return_id}: now {one.state}")
+                    )
         except KeyboardInterrupt:
             show("Stopped.")
 
@@ -116,10 +117,7 @@ def ingest_evidence(
     dropped and counted. A statement that its quote does not carry is recorded as the quote. Ingesting twice changes
     and costs nothing.
     """
-    from readmit.cli.output import emit, show, shown
     from readmit.inference import Inference
-    from readmit.records.acts.event import EventKind
-    from readmit.text.english import counted
 
     if bool(evidence) == everything:
         raise click.UsageError("name evidence by digest, or give --all")
@@ -143,7 +141,9 @@ def ingest_evidence(
         outcome = one.failure or counted(len(one.items), "item")
         outcome += f", {one.quoted} as the quote alone" if one.quoted else ""
         outcome += f", dropped: {dropped}" if dropped else ""
-        show(shown(f"{one.evidence[:12]}…: {outcome}"), *(shown(f"  {item}  {texts[item]}") for item in one.items))
+        show(
+            one_line(f"{one.evidence[:12]}…: {outcome}"), *(one_line(f"  {item}  {texts[item]}") for item in one.items)
+        )
 
 
 @command(
@@ -159,16 +159,13 @@ def ingest_evidence(
     "--task", required=True, envvar="READMIT_TASK", metavar="NAME", help="Task it belongs to. [env: READMIT_TASK]"
 )
 def plan_duties(invocation: Invocation, /, *, text: str, planner: str, by: str, role: str, task: str) -> None:
-    """Open the obligations of a task or question, with what each requires."""
-    from readmit.cli.output import emit, show, shown
+    """Open the obligations of a task or question, with the dependencies of each."""
     from readmit.inference import Inference
 
     with invocation.open() as workspace, Inference(workspace, planner=planner) as inference:
         planned = inference.plan(text, by=by, role=role, task=task)
         texts = {name: desk_of(workspace).log.item(name).text for name in planned.obligations}
-    if invocation.json:
-        emit(planned)
-        return
-    show(*(shown(f"{name}  {said}") for name, said in texts.items()))
-    show(shown(f"required: {', '.join(planned.required)}"), shown(f"critical: {', '.join(planned.critical) or 'none'}"))
-    show(*(shown(f"search for: {query}") for query in planned.queries))
+    lines = [f"{name}  {said}" for name, said in texts.items()]
+    lines += [f"required: {', '.join(planned.required)}", f"critical: {', '.join(planned.critical) or 'none'}"]
+    lines += [f"search for: {query}" for query in planned.queries]
+    invocation.say(planned, *map(one_line, lines))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from readmit.cli.options import grouped
+from readmit.cli.options import bundled, grouped
+from readmit.text.english import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +23,7 @@ _option = grouped("Models")
 
 def team_options(*, required: bool = True) -> Callable[[F], F]:
     """The models. ``required``: whether the command needs them."""
-    options = (
+    return bundled(
         _option(
             "--verifier",
             metavar="MODEL",
@@ -50,13 +51,6 @@ def team_options(*, required: bool = True) -> Callable[[F], F]:
         ),
     )
 
-    def add(function: F) -> F:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return add
-
 
 NAMES = ("verifier", "second_verifier", "implier", "scanner", "linker", "embedder", "settings")
 
@@ -75,20 +69,17 @@ def open_inference(workspace: Workspace, given: Mapping[str, Any]) -> Inference:
 
 def prepared_lines(prepared: Prepared) -> Iterator[str]:
     """One preparation, for the operator."""
-    from readmit.text.english import counted
-
     who = prepared.identity
     yield (
         f"{who.principal} as {who.role} for {who.task}, epoch {prepared.epoch}: {counted(prepared.targets, 'item')}, "
         f"{counted(prepared.open, 'open pair')}, {prepared.judged} judged, {prepared.reused} known, "
-        f"{len(prepared.invalidated)} changed, {prepared.unanswered} unanswered, {len(prepared.cut)} cut"
+        f"{len(prepared.invalidated)} changed, {prepared.unanswered} unanswered, "
+        f"{counted(prepared.nothing_stated, 'observation')} read, nothing stated"
     )
     yield from (f"  changed: {name}" for name in prepared.invalidated)
     yield from (f"  says what is true instead: {name}" for name in prepared.replacements)
     if prepared.links or prepared.links_dropped:
         yield f"  {counted(prepared.links, 'link')} between needs and items, {prepared.links_dropped} dropped"
-    if prepared.inside or prepared.cut_inside:
-        yield f"  {counted(prepared.inside, 'pair')} inside the view, {prepared.cut_inside} passed over"
     yield from (f"  nothing meets: {name}" for name in prepared.unmet)
     for stage in prepared.usage:
         yield f"  {stage.stage}: {counted(stage.calls, 'call')}, {stage.input:,} in, {stage.output:,} out"

@@ -8,12 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
+import msgspec
 
 from readmit.cli import options
 from readmit.cli.command import CommandGroup
+from readmit.cli.decision_words import COLORS, decision_json, report_parts
+from readmit.cli.inquiry.verify_command import named_keys
+from readmit.cli.output import emit, progress, show, table
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
+from readmit.log.location import exists
 from readmit.records.acts.event import EventKind
+from readmit.records.base import nfc
+from readmit.records.canonical import without_mark
+from readmit.records.decisions import Returned
+from readmit.records.error_types import StoreError, UnknownError
+from readmit.state.past_returns import recorded
+from readmit.text.english import counted
+from readmit.text.escapes import escaped_json, one_line
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
@@ -21,7 +33,6 @@ if TYPE_CHECKING:
 
     from readmit.cli.command import Invocation
     from readmit.records.acts.event import Event
-    from readmit.records.decisions import Returned
     from readmit.trust.notes import NoteKey
     from readmit.workspace.workspace import Workspace
 
@@ -33,8 +44,6 @@ def audit() -> None:
 
 def returns_of(workspace: Workspace) -> Iterator[tuple[Event, Returned]]:
     """Every return in the log, in order."""
-    from readmit.records.decisions import Returned
-
     for event in desk_of(workspace).log.tail():
         if isinstance(event.payload, Returned):
             yield event, event.payload
@@ -44,9 +53,6 @@ def returns_of(workspace: Workspace) -> Iterator[tuple[Event, Returned]]:
 def list_returns(invocation: Invocation, /) -> None:
     """Every return of the workspace, in order."""
     from rich.text import Text
-
-    from readmit.cli.decision_words import COLORS
-    from readmit.cli.output import emit, show, table
 
     with invocation.open() as workspace:
         found = [
@@ -88,19 +94,13 @@ def _is_partial(workspace: Workspace, return_id: str) -> bool:
 @click.argument("return_id", type=Reference("return"), metavar="RETURN")
 @click.option("--envelope", is_flag=True, help="Print the signed view and nothing else.")
 def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) -> None:
-    """One return: who asked, the decision, every duty and candidate, what is missing, and what happened to the view."""
-    import msgspec
-
-    from readmit.cli.decision_words import decision_json, report_parts
-    from readmit.cli.output import emit, show, shown
-    from readmit.records.error_types import UnknownError
-    from readmit.state.past_returns import recorded
-
+    """One return: who asked, the decision, every duty and candidate, why it fell short, and the view's deliveries."""
     with invocation.open() as workspace:
         returned, decision = recorded(desk_of(workspace).log, return_id)
         stored = desk_of(workspace).log.audit.decision(return_id)
-        entries, lacks = workspace.returned(return_id).dispositions, workspace.returned(return_id).lacking()
-        drafts = workspace.returned(return_id).drafts()
+        past = workspace.returned(return_id)
+        entries, drafts = past.dispositions, past.drafts()
+        why = past.why() if past.falls_short else None
         handed = [
             {"seq": row.seq, "kind": row.kind, **msgspec.json.decode(row.body)}
             for row in desk_of(workspace).log.audit.rows(first=1 if stored is None else stored.last + 1)
@@ -112,12 +112,12 @@ def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) ->
         click.echo(stored.envelope)
     elif invocation.json:
         more = {"request": returned.request, "drafts": drafts, "exposures": handed}
-        emit(decision_json(decision, entries, lacks) | more)
+        emit(decision_json(decision, entries, why) | more)
     else:
         who = returned.request.identity
         show(
-            shown(f"{who.principal} as {who.role} for {who.task}, epoch {decision.epoch}, {returned.request.now}"),
-            *report_parts(decision, entries, lacks, drafts),
+            one_line(f"{who.principal} as {who.role} for {who.task}, epoch {decision.epoch}, {returned.request.now}"),
+            *report_parts(decision, entries, why, drafts=drafts, store=invocation.store_options),
             "",
             *map(_handed, handed),
         )
@@ -147,15 +147,7 @@ def verify_log(invocation: Invocation, /, *, kept: BinaryIO | None, keys: tuple[
     The store is only read. The check goes on from where the last one ended, if that is kept with the signing keys.
     A head that was kept elsewhere (`readmit audit head`) also shows a store that was set back together with its keys.
     """
-    import msgspec
-
-    from readmit.cli.output import emit, progress, show, shown
     from readmit.diagnosis.verification.log_verifier import LogVerifier
-    from readmit.log.location import exists
-    from readmit.records.base import nfc
-    from readmit.records.canonical import without_mark
-    from readmit.records.error_types import StoreError
-    from readmit.text.english import counted
 
     if not exists(invocation.db):
         raise StoreError(f"--db: {invocation.store} does not exist; run `readmit init --db {invocation.store}`")
@@ -173,8 +165,8 @@ def verify_log(invocation: Invocation, /, *, kept: BinaryIO | None, keys: tuple[
     else:
         show(
             f"Commits: {report.commits}. Events: {report.events}. Rows: {report.rows}. Returns: {report.returns}.",
-            *(f"note: {shown(note)}" for note in report.notes),
-            *(f"broken: {shown(problem)}" for problem in report.problems),
+            *(f"note: {one_line(note)}" for note in report.notes),
+            *(f"broken: {one_line(problem)}" for problem in report.problems),
         )
         if report.kept is not None:
             show(f"The log extends the head that was kept, of {counted(report.kept, 'commit')}.")
@@ -184,8 +176,6 @@ def verify_log(invocation: Invocation, /, *, kept: BinaryIO | None, keys: tuple[
 
 
 def _named(words: tuple[str, ...]) -> list[bytes | NoteKey]:
-    from readmit.cli.inquiry.verify_command import named_keys
-
     raw, logs = named_keys(words)
     return [*raw.values(), *logs]
 
@@ -201,7 +191,6 @@ def _named(words: tuple[str, ...]) -> list[bytes | NoteKey]:
 @options.output_file("Write to this file.")
 def export_audit(invocation: Invocation, /, *, form: str, return_id: str | None, output: str | None) -> None:
     """Export the audit as JSON lines, or log and audit as W3C PROV (PROV-JSON)."""
-    from readmit.cli.output import progress
     from readmit.diagnosis.export import json_lines, prov_document
 
     with invocation.open() as workspace, progress("Exporting", alone=output is not None) as watch:
@@ -222,9 +211,6 @@ def _watched(lines: Iterable[bytes], watch: Callable[[], object]) -> Iterator[by
 
 def _write(lines: Iterable[bytes], output: str | None, invocation: Invocation) -> None:
     """To a file, or to standard output with every character visible: rows may quote user text."""
-    from readmit.cli.output import emit
-    from readmit.text.escapes import escaped_json
-
     if output is not None:
         with Path(output).open("wb") as file:
             file.writelines(line + b"\n" for line in lines)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from readmit.cli.command import command
+from readmit.cli.output import emit, show
+from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -44,8 +46,7 @@ def backup_store(invocation: Invocation, /, *, file: Path) -> None:
     "although it does not know which were handed over after it was made.",
 )  # fmt: skip
 def restore_store(invocation: Invocation, /, *, file: Path, replace: bool, accept_loss: bool) -> None:
-    """Put the backup FILE in the place of the store, and say what it lacks."""
-    from readmit.cli.output import emit, show, shown
+    """Put the backup FILE in the place of the store, and list the events that it lacks."""
     from readmit.diagnosis.verification.restore import restore
 
     done = restore(file, invocation.db, replace=replace, accept_loss=accept_loss)
@@ -57,7 +58,7 @@ def restore_store(invocation: Invocation, /, *, file: Path, replace: bool, accep
     if done.aside is not None:
         show(f"What was there is now {done.aside}.")
     for one in done.lacking:
-        show(*(f"{shown(one.workspace)}: {line}" for line in _lines(one, accepted=accept_loss)))
+        show(*(f"{one_line(one.workspace)}: {line}" for line in _lines(one, accepted=accept_loss)))
     if not done.has_keys:
         show(f"Its keys are not in {done.keys}: put that folder back, or run `readmit keys rotate --lost`.")
 

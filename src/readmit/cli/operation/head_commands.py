@@ -9,13 +9,16 @@ import click
 
 from readmit.cli import options
 from readmit.cli.command import command
+from readmit.cli.output import emit
 from readmit.cli.references import resolve_id
+from readmit.records.acts.event import EventKind
+from readmit.records.acts.kinds import KINDS
+from readmit.records.canonical import without_mark
 from readmit.records.error_types import UnknownError
+from readmit.trust.notes import NoteKey
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from readmit.cli.command import Invocation
     from readmit.workspace.workspace import Workspace
 
@@ -23,16 +26,13 @@ _LONGEST_EPOCH = 15
 _SPACES = ("item", "evidence", "observe", "return")
 
 
-def _witness(function: Callable[..., None]) -> Callable[..., None]:
-    for add in (
-        click.option(
-            "--witness-key", "witness_keys", multiple=True, metavar="KEY",
-            help="Verifier key of the witness: keep only its cosignature. Repeatable.",
-        ),
-        click.option("--witness", metavar="URL", help="Have this witness cosign the head."),
-    ):  # fmt: skip
-        function = add(function)
-    return function
+_witness = options.bundled(
+    click.option("--witness", metavar="URL", help="Have this witness cosign the head."),
+    click.option(
+        "--witness-key", "witness_keys", multiple=True, metavar="KEY",
+        help="Verifier key of the witness: keep only its cosignature. Repeatable.",
+    ),
+)  # fmt: skip
 
 
 @command(
@@ -78,7 +78,6 @@ def prove_event(
     EVENT is an epoch, or the id of an item, an observation or a return.
     """
     from readmit.diagnosis.verification.head_proofs import proof_of
-    from readmit.records.canonical import without_mark
 
     if kept is not None and witness is not None:
         raise click.UsageError("give either --head or --witness")
@@ -91,7 +90,6 @@ def prove_event(
 
 def _head(workspace: Workspace, witness: str | None, witness_keys: tuple[str, ...]) -> bytes:
     from readmit.diagnosis.verification.head_proofs import signed_head, witnessed_head
-    from readmit.trust.notes import NoteKey
 
     if witness is None:
         if witness_keys:
@@ -102,9 +100,6 @@ def _head(workspace: Workspace, witness: str | None, witness_keys: tuple[str, ..
 
 def _epoch(workspace: Workspace, event: str) -> int:
     """The epoch that a user means. A number is an epoch, unless an item is named exactly so."""
-    from readmit.records.acts.event import EventKind
-    from readmit.records.acts.kinds import KINDS
-
     named = desk_of(workspace).log.named(EventKind.RECORD, event)
     if named is None and event.isascii() and event.isdigit() and len(event) <= _LONGEST_EPOCH:
         return int(event)
@@ -120,8 +115,6 @@ def _epoch(workspace: Workspace, event: str) -> int:
 
 
 def _write(data: bytes, output: str | None, invocation: Invocation, what: str) -> None:
-    from readmit.cli.output import emit
-
     if output is not None:
         Path(output).write_bytes(data)
         if invocation.json:

@@ -1,4 +1,4 @@
-"""``readmit keys``: what a workspace signs with, and what it trusts."""
+"""``readmit keys``: the signing keys of a workspace, and the keys it trusts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ import click
 
 from readmit.cli import options
 from readmit.cli.command import CommandGroup
+from readmit.cli.output import emit, table
 from readmit.cli.references import KEY, Reference
+from readmit.log.location import accept_store
+from readmit.records.acts.event import KeyChange
+from readmit.records.error_types import SealError
+from readmit.trust.private_keys import public_pem
+from readmit.trust.trusted_keys import public_of, signing_keys
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
@@ -27,25 +33,19 @@ def keys() -> None:
 @keys.command("list", examples=("readmit keys list",))
 def list_keys(invocation: Invocation, /) -> None:
     """Every key the workspace ever trusted, the newest first."""
-    from readmit.cli.output import emit, show, table
-
     with invocation.open() as workspace:
         found = _keys(workspace)
-    if invocation.json:
-        emit({"keys": found})
-        return
     rows = [
         (one["key"][:16], one["status"], (one["until"] or "")[:19], str(one["since"]), one["reason"]) for one in found
     ]
-    show(table(("key", "status", "until", "since epoch", "reason"), rows, prose="reason"))
     # On lines of their own, to be copied whole to those who verify.
-    show(*(f"verifier key: {one['verifier']}" for one in found if one["status"] == "active"))
+    active = (f"verifier key: {one['verifier']}" for one in found if one["status"] == "active")
+    columns = ("key", "status", "until", "since epoch", "reason")
+    invocation.say({"keys": found}, table(columns, rows, prose="reason"), *active)
 
 
 def _keys(workspace: Workspace) -> list[dict[str, Any]]:
     from readmit.diagnosis.verification.head_proofs import verifier_key
-    from readmit.records.acts.event import KeyChange
-    from readmit.trust.trusted_keys import public_of, signing_keys
 
     changes = workspace.admin.keys.changes()
     active, trusted = signing_keys(changes), workspace.admin.keys.trusted(desk_of(workspace).writer.clock())
@@ -116,15 +116,12 @@ def accept_store_at(invocation: Invocation, /) -> None:
     A store has a random id. Another id at a known path is refused, because anybody who can write the folder can
     put a store of their own there. Run this only if you replaced or removed it yourself.
     """
-    from readmit.cli.output import emit, show
-    from readmit.log.location import accept_store
-
     store, before = accept_store(invocation.db)
-    if invocation.json:
-        emit({"db": invocation.store, "store": store, "before": before})
-    else:
-        now = "a new store may begin there" if store is None else f"store {store} belongs there"
-        show(f"{invocation.store}: {now}; before: {before or 'none'}.")
+    now = "a new store may begin there" if store is None else f"store {store} belongs there"
+    invocation.say(
+        {"db": invocation.store, "store": store, "before": before},
+        f"{invocation.store}: {now}; before: {before or 'none'}.",
+    )
 
 
 @keys.command("export", examples=("readmit keys export --output team.pem",))
@@ -133,10 +130,7 @@ def accept_store_at(invocation: Invocation, /) -> None:
 @options.output_file("Write the key to this file.")
 def export_key(invocation: Invocation, /, *, key: str | None, verifier: bool, output: str | None) -> None:
     """Print a public key in PEM, for `readmit verify --key`. Default: the key that signs now."""
-    from readmit.cli.output import emit
     from readmit.diagnosis.verification.head_proofs import verifier_key
-    from readmit.records.error_types import SealError
-    from readmit.trust.private_keys import public_pem
 
     with invocation.open() as workspace:
         trusted = workspace.admin.keys.trusted(desk_of(workspace).writer.clock())

@@ -9,6 +9,16 @@ import click
 
 from readmit.cli import error_lines
 from readmit.cli.command import command
+from readmit.cli.item_words import agent_in_words
+from readmit.cli.output import plain, progress
+from readmit.log.location import names
+from readmit.records.acts.event import Checkpoint
+from readmit.records.base import nfc
+from readmit.records.canonical import decode_file
+from readmit.records.policy import Policy
+from readmit.state.absence import last_absence
+from readmit.text.english import counted
+from readmit.text.escapes import one_line
 from readmit.workspace.workspace import Workspace, desk_of
 
 if TYPE_CHECKING:
@@ -23,32 +33,20 @@ def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
 
     If it exists, nothing changes; `readmit admin govern` puts another policy in force.
     """
-    from readmit.cli.output import emit, show, shown
-    from readmit.log.location import names
-    from readmit.records.base import nfc
-    from readmit.records.canonical import decode_file
-    from readmit.records.policy import Policy
-
     chosen = None if policy is None else decode_file(policy.read(), Policy, what=error_lines.name_of(policy))
     created = not {invocation.workspace, nfc(invocation.workspace)}.intersection(names(invocation.db))
     with Workspace.open(invocation.db, name=invocation.workspace, policy=chosen) as workspace:
         epoch, key = workspace.epoch, desk_of(workspace).keys.signer().keyid
-    if invocation.json:
-        emit({"db": invocation.store, "workspace": workspace.name, "created": created, "epoch": epoch})
-        return
     verb = "Started" if created else "Found"
-    show(f"{verb} workspace {shown(workspace.name)} in {invocation.store}, epoch {epoch}, key {key[:12]}…")
+    invocation.say(
+        {"db": invocation.store, "workspace": workspace.name, "created": created, "epoch": epoch},
+        f"{verb} workspace {one_line(workspace.name)} in {invocation.store}, epoch {epoch}, key {key[:12]}…",
+    )
 
 
 @command("status", examples=("readmit status", "readmit status --json"))
 def show_status(invocation: Invocation, /) -> None:
-    """What a workspace holds: its log, its audit, its policy, its key, and who is away."""
-    from readmit.cli.item_words import agent_in_words
-    from readmit.cli.output import emit, plain, progress, show, shown
-    from readmit.records.acts.event import Checkpoint
-    from readmit.state.absence import last_absence
-    from readmit.text.english import counted
-
+    """The content of a workspace: its log, its audit, its policy, its key, and who is away."""
     with invocation.open() as workspace, progress("Reading the log", workspace.epoch) as watch:
         kinds: Counter[str] = Counter()
         departed: dict[str, Identity] = {}
@@ -71,10 +69,12 @@ def show_status(invocation: Invocation, /) -> None:
             "away": away,
             "policy": plain(workspace.admin.policy),
         }
-    if invocation.json:
-        emit(said)
-        return
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-    show(f"Workspace {shown(workspace.name)} in {invocation.store}, epoch {said['epoch']}: {counts}")
-    show(f"Audit: {counted(said['audit_rows'], 'row')}", f"Away: {shown(', '.join(away)) or 'nobody'}")
-    show("Policy:", *(f"  {name} = {shown(str(value))}" for name, value in said["policy"].items()))
+    invocation.say(
+        said,
+        f"Workspace {one_line(workspace.name)} in {invocation.store}, epoch {said['epoch']}: {counts}",
+        f"Audit: {counted(said['audit_rows'], 'row')}",
+        f"Away: {one_line(', '.join(away)) or 'nobody'}",
+        "Policy:",
+        *(f"  {name} = {one_line(str(value))}" for name, value in said["policy"].items()),
+    )

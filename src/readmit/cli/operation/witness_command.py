@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from readmit.cli.command import command
+from readmit.cli.options import listen_address
+from readmit.records.error_types import WitnessError
+from readmit.text.escapes import one_line
+from readmit.trust.notes import NoteKey, read_vkeys
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
-    from readmit.trust.notes import NoteKey
-
-_LARGEST_PORT = 65_535
 
 
 @command(
@@ -43,38 +44,29 @@ def serve_witness(
     Speaks HTTP until it is stopped. Across machines, put HTTPS or a tunnel in front of it. Keep the state where
     nobody who can write the logs can write it.
     """
-    from readmit.cli.output import emit, show, shown
-    from readmit.records.error_types import WitnessError
     from readmit.trust.witness.cosigner import open_witness
     from readmit.trust.witness.server import WitnessServer
 
     logs = [key for text in trusted for key in _keys(text)]
-    host, port = _address(listen)
+    host, port = listen_address(listen)
     made = open_witness(state, logs, lambda: int(time.time()), name)
     try:
-        server = WitnessServer((host, port), made, lambda line: click.echo(shown(line), err=True))
+        server = WitnessServer((host, port), made, lambda line: click.echo(one_line(line), err=True))
     except OSError as error:
         raise WitnessError(f"listen: cannot listen on {listen}: {error.strerror}; choose another address") from None
     with server:
         url = f"http://{f'[{host}]' if ':' in host else host}:{server.server_address[1]}"
-        if invocation.json:
-            emit({"key": made.key.vkey, "url": url, "logs": [key.name for key in logs]})
-        else:
-            show(f"Key: {made.key.vkey}", f"Listening on {url}. Logs: {', '.join(shown(key.name) for key in logs)}.")
+        names = [key.name for key in logs]
+        invocation.say(
+            {"key": made.key.vkey, "url": url, "logs": names},
+            f"Key: {made.key.vkey}",
+            f"Listening on {url}. Logs: {', '.join(map(one_line, names))}.",
+        )
         server.serve_forever()
 
 
 def _keys(text: str) -> list[NoteKey]:
     """The key that an option gives, or those of a file."""
-    from readmit.trust.notes import NoteKey, read_vkeys
-
     if text.startswith("@"):
         return read_vkeys(Path(text[1:]).read_text(encoding="utf-8-sig"))
     return [NoteKey.from_vkey(text)]
-
-
-def _address(listen: str) -> tuple[str, int]:
-    host, colon, port = listen.rpartition(":")
-    if not colon or not (port.isascii() and port.isdigit()) or int(port) > _LARGEST_PORT:
-        raise click.UsageError(f"--listen: {listen!r} is not HOST:PORT; for example 127.0.0.1:8420")
-    return host.removeprefix("[").removesuffix("]"), int(port)

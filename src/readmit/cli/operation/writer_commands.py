@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from readmit.cli import options
 from readmit.cli.command import CommandGroup
+from readmit.cli.output import table
+from readmit.records.error_types import SealError
+from readmit.text.escapes import one_line
+from readmit.trust.private_keys import public_pem
+from readmit.trust.signer_file import make_signer
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -22,11 +28,6 @@ def writers() -> None:
 @click.argument("file", type=click.Path(dir_okay=False), metavar="FILE")
 def new_writer_key(invocation: Invocation, /, *, file: str) -> None:
     """Make a key in a new file, for --signer, and write its public half to FILE.pub, for `enrol`."""
-    from pathlib import Path
-
-    from readmit.trust.private_keys import public_pem
-    from readmit.trust.signer_file import make_signer
-
     made = make_signer(file)
     public = Path(file).with_suffix(".pub")
     public.write_text(public_pem(made.public), encoding="ascii")
@@ -39,22 +40,11 @@ def new_writer_key(invocation: Invocation, /, *, file: str) -> None:
 @writers.command("list", examples=("readmit writers list",))
 def list_writers(invocation: Invocation, /) -> None:
     """Every key that was ever enrolled, and the epochs at which its signatures count."""
-    from readmit.cli.output import emit, show, table
-
     with invocation.open() as workspace:
         found = workspace.admin.writers.enrolled()
-    if invocation.json:
-        emit(
-            {
-                "writers": [
-                    {"principal": one.principal, "key": one.key, "first": one.first + 1, "end": one.end}
-                    for one in found
-                ]
-            }
-        )
-        return
+    said = [{"principal": one.principal, "key": one.key, "first": one.first + 1, "end": one.end} for one in found]
     rows = [(one.principal, one.key[:16], str(one.first + 1), "" if one.end is None else str(one.end)) for one in found]
-    show(table(("principal", "key", "from epoch", "before epoch"), rows))
+    invocation.say({"writers": said}, table(("principal", "key", "from epoch", "before epoch"), rows))
 
 
 @writers.command(
@@ -71,15 +61,7 @@ def enrol_writer(invocation: Invocation, /, *, principal: str, public: str, **gi
     The owner enrols its own first key with --signer and that key. From then on, the owner and overseers sign every
     change of policy and keys.
     """
-    from readmit.cli.output import shown
-
-    with invocation.acting(given["by"]) as workspace:
-        key = workspace.admin.writers.enrol(principal, public, **given)
-        epoch = workspace.epoch
-    invocation.say(
-        {"principal": principal, "key": key, "epoch": epoch},
-        shown(f"{principal} signs with {key} from epoch {epoch + 1} on"),
-    )
+    _let_sign(invocation, principal, public, given, rotate=False)
 
 
 @writers.command("rotate", examples=("readmit writers rotate bob new.pub",))
@@ -89,14 +71,18 @@ def enrol_writer(invocation: Invocation, /, *, principal: str, public: str, **gi
 @options.governor
 def rotate_writer(invocation: Invocation, /, *, principal: str, public: str, **given: Any) -> None:
     """Let a principal sign with a new key instead of those it has. What they signed so far still counts."""
-    from readmit.cli.output import shown
+    _let_sign(invocation, principal, public, given, rotate=True)
 
+
+def _let_sign(invocation: Invocation, principal: str, public: str, given: dict[str, Any], *, rotate: bool) -> None:
     with invocation.acting(given["by"]) as workspace:
-        key = workspace.admin.writers.rotate(principal, public, **given)
+        writers = workspace.admin.writers
+        key = (writers.rotate if rotate else writers.enrol)(principal, public, **given)
         epoch = workspace.epoch
+    alone = ", and with no other key," if rotate else ""
     invocation.say(
         {"principal": principal, "key": key, "epoch": epoch},
-        shown(f"{principal} signs with {key}, and with no other key, from epoch {epoch + 1} on"),
+        one_line(f"{principal} signs with {key}{alone} from epoch {epoch + 1} on"),
     )
 
 
@@ -107,8 +93,6 @@ def rotate_writer(invocation: Invocation, /, *, principal: str, public: str, **g
 @options.governor
 def revoke_writer(invocation: Invocation, /, *, key: str, **given: Any) -> None:
     """Count no signature of a key from an epoch on. The beginning of the key's id is enough."""
-    from readmit.records.error_types import SealError
-
     with invocation.acting(given["by"]) as workspace:
         found = [one.key for one in workspace.admin.writers.enrolled() if one.key.startswith(key)]
         if len(found) > 1:

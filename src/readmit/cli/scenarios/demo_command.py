@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from readmit.cli.command import command
+from readmit.cli.decision_words import decision_json
+from readmit.cli.output import emit, show
+from readmit.log.location import MEMORY
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -27,15 +30,12 @@ def play_demo(invocation: Invocation, /, *, db: str | None) -> None:
 
     The panels show decisions that readmit just made, not canned text.
     """
-    from readmit.cli.decision_words import decision_json
-    from readmit.cli.output import emit, show
-    from readmit.log.location import MEMORY
     from readmit.scenario.document import shipped
     from readmit.scenario.play import played
 
     with played(shipped("travel"), db or MEMORY) as done:
         if invocation.json:
-            emit({one.label: decision_json(one.outcome.decision, one.dispositions, ()) for one in done.returns})
+            emit({one.label: decision_json(one.outcome.decision, one.dispositions, one.why) for one in done.returns})
             return
         from readmit.cli.scenarios.demo_panels import panels
 

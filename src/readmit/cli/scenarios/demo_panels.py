@@ -12,15 +12,16 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from readmit.cli.decision_words import detail_lines, experience_ids, lack_lines, verdict_line
-from readmit.cli.item_words import FIT, cause_in_words
-from readmit.cli.output import shown
+from readmit.cli.decision_words import detail_lines, experience_ids, symptom_lines, verdict_line
+from readmit.diagnosis.history import in_words
+from readmit.diagnosis.trial import FIT
 from readmit.records.acts.event import Checkpoint, Supersede
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
 from readmit.records.verdicts import Answer, Verdict
 from readmit.text.english import counted
+from readmit.text.escapes import one_line, shorten_digests
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
@@ -67,11 +68,11 @@ def _absence(events: Sequence[Event]) -> Panel:
     for event in events:
         match event.payload:
             case Evidence(text=text):
-                table.add_row(Text(f"{event.by} observes", style="cyan"), Text(shown(text)))
+                table.add_row(Text(f"{event.by} observes", style="cyan"), Text(one_line(text)))
             case Item() as item:
                 items += 1
                 proof = "" if item.receipts else " (without a source)"
-                table.add_row(Text(f"{event.by} records {item.id}"), Text(f"{shown(item.text)}{proof}"))
+                table.add_row(Text(f"{event.by} records {item.id}"), Text(f"{one_line(item.text)}{proof}"))
             case Supersede(target=target, successor=successor):
                 table.add_row(Text(f"{event.by} replaces {target}"), Text(f"by {successor}"))
     return _panel(
@@ -92,13 +93,13 @@ def _admissible(returned: PlayedReturn, texts: Mapping[str, Item], log: Sequence
         if out:
             table.add_row(Text(title, style="bold"), "")
         for one in out:
-            table.add_row(_name(one.item, fit=False), Text(shown(texts[one.item].text), style="strike"))
+            table.add_row(_name(one.item, fit=False), Text(one_line(texts[one.item].text), style="strike"))
             for line in _grounds(one, log):
                 table.add_row("", Text(line, style="red" if line.startswith("out") else "dim"))
     table.add_row(Text("Surviving", style="bold"), "")
     survivors = [one.item for one in returned.dispositions if one.state in FIT]
     for item in survivors:
-        table.add_row(_name(item, fit=True), Text(shown(texts[item].text)))
+        table.add_row(_name(item, fit=True), Text(one_line(texts[item].text)))
     rejected = [one.item for one in returned.dispositions if one.state not in FIT]
     return _panel(
         "3. At return: which records remain admissible",
@@ -109,14 +110,13 @@ def _admissible(returned: PlayedReturn, texts: Mapping[str, Item], log: Sequence
 
 def _grounds(one: Disposition, log: Sequence[Event]) -> Iterator[str]:
     """Why an item is out; for a verdict, with its quotes; and which suspicions a verdict settled."""
-    for cause in one.causes:
-        yield f"out: {cause_in_words(cause)}"
+    yield from (f"out: {shorten_digests(reason)}" for reason in in_words(one))
     for event in log:
         match event.payload:
             case Verdict(pair=pair, answer=Answer.INVALIDATES) as verdict if pair.item == one.item:
-                yield f"“{shown(verdict.item_quote)}” against “{shown(verdict.evidence_quote)}”"
+                yield f"“{one_line(verdict.item_quote)}” against “{one_line(verdict.evidence_quote)}”"
             case Verdict(pair=pair, answer=Answer.COMPATIBLE) as verdict if pair.item == one.item:
-                yield f"not because of “{shown(verdict.evidence_quote)}”: {shown(verdict.premise)}"
+                yield f"not because of “{one_line(verdict.evidence_quote)}”: {one_line(verdict.premise)}"
 
 
 def _incomplete(returned: PlayedReturn, texts: Mapping[str, Item]) -> Panel:
@@ -127,7 +127,7 @@ def _incomplete(returned: PlayedReturn, texts: Mapping[str, Item]) -> Panel:
         Group(
             verdict_line(decision),
             *detail_lines(decision),
-            *lack_lines(returned.outcome.lacking()),
+            *(symptom_lines(returned.why) if returned.why is not None else ()),
             Text("\nNothing is handed over."),
         ),
     )
@@ -136,7 +136,7 @@ def _incomplete(returned: PlayedReturn, texts: Mapping[str, Item]) -> Panel:
 def _sufficient(returned: PlayedReturn, texts: Mapping[str, Item], news: Sequence[Event]) -> Panel:
     decision, bundle = returned.outcome.decision, returned.bundle
     parts: list[RenderableType] = [
-        Text(f"{event.by} observes: {shown(event.payload.text)}", style="cyan")
+        Text(f"{event.by} observes: {one_line(event.payload.text)}", style="cyan")
         for event in news
         if isinstance(event.payload, Evidence)
     ]
@@ -166,21 +166,21 @@ def _sufficient(returned: PlayedReturn, texts: Mapping[str, Item], news: Sequenc
 
 
 def _needs(returned: PlayedReturn, texts: Mapping[str, Item]) -> Table:
-    """What each obligation requires, and what the retained evidence supplies."""
+    """The dependencies of each obligation, marked as supplied or missing."""
     missing = set(returned.outcome.missing)
     table = _grid()
     for one in returned.dispositions:
         item = texts[one.item]
         if isinstance(item, Obligation) and one.state in FIT:
             marks = [Text.assemble(MARKS[need not in missing], f"{need}  ") for need in item.required]
-            table.add_row(Text(item.id), Text.assemble(shown(item.text), "\n", *marks))
+            table.add_row(Text(item.id), Text.assemble(one_line(item.text), "\n", *marks))
     return table
 
 
 def _statements(records: Iterable[Item | Experience]) -> Table:
     table = _grid()
     for one in records:
-        table.add_row(Text(one.id), Text(shown(one.text)))
+        table.add_row(Text(one.id), Text(one_line(one.text)))
     return table
 
 

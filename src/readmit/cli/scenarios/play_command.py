@@ -9,6 +9,11 @@ import click
 
 from readmit.cli import error_lines
 from readmit.cli.command import command
+from readmit.cli.decision_words import decision_json, report_parts
+from readmit.cli.output import emit, progress, show
+from readmit.log.location import MEMORY
+from readmit.text.english import counted
+from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -36,8 +41,6 @@ def play_scenario(
     A scenario is one JSON document with a team's steps in order; - reads it from standard input. A scenario that
     cannot be played to its end changes nothing. Exit status 0 means that it was played, whatever was decided.
     """
-    from readmit.cli.output import emit, progress
-    from readmit.log.location import MEMORY
     from readmit.scenario.document import read_scenario, scenario_schema
     from readmit.scenario.play import played
 
@@ -64,14 +67,12 @@ def play_scenario(
 
 
 def _played_json(one: PlayedReturn) -> dict[str, Any]:
-    from readmit.cli.decision_words import decision_json
-
     returned = one.outcome
     return {
         "as": one.label,
         "step": one.step,
         "secret": returned.secret,
-        **decision_json(returned.decision, one.dispositions, returned.lacking()),
+        **decision_json(returned.decision, one.dispositions, one.why),
         "exposed": one.bundle is not None,
         "refused": list(one.refused),
     }
@@ -80,21 +81,20 @@ def _played_json(one: PlayedReturn) -> dict[str, Any]:
 def _print(done: Play) -> None:
     from rich.text import Text
 
-    from readmit.cli.decision_words import report_parts
-    from readmit.cli.output import show, shown
-    from readmit.text.english import counted
-
-    show(Text(shown(done.scenario.name), style="bold"))
+    show(Text(one_line(done.scenario.name), style="bold"))
     for one in done.returns:
         who = one.outcome.request.identity
         heading = (
             f"{one.label}: {who.principal} returns as {who.role} for {who.task} at epoch {one.outcome.request.epoch}"
         )
-        show("", Text(shown(heading), style="bold"))
-        show(*report_parts(one.outcome.decision, one.dispositions, one.outcome.lacking(), {}))
+        show("", Text(one_line(heading), style="bold"))
+        show(*report_parts(one.outcome.decision, one.dispositions, one.why))
         if one.bundle is not None:
             show("", "The view was exposed.")
         if one.refused:
             show("", f"The view was not exposed: {', '.join(one.refused)}")
     if not done.returns:
-        show(f"Nobody returned. Workspace {shown(done.workspace.name)} holds {counted(done.workspace.epoch, 'event')}.")
+        show(
+            f"Nobody returned. Workspace {one_line(done.workspace.name)} holds "
+            f"{counted(done.workspace.epoch, 'event')}."
+        )

@@ -11,6 +11,7 @@ from readmit.cli.command import ReadmitCommand
 from readmit.cli.options import MOMENT, writer
 from readmit.cli.references import Reference
 from readmit.records.acts.kinds import KINDS, names_in, said_fields, sentence
+from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +96,6 @@ def _metavar(said: SaidField) -> str | None:
 
 
 def _write(invocation: Invocation, kind: DeclaredKind, given: dict[str, Any]) -> None:
-    from readmit.cli.output import shown
     from readmit.scenario.document import read_step
     from readmit.scenario.play import write_declared
     from readmit.scenario.steps import declared_step
@@ -106,5 +106,5 @@ def _write(invocation: Invocation, kind: DeclaredKind, given: dict[str, Any]) ->
     said = {said.name: getattr(step, said.name) for said in said_fields(kind)}
     invocation.say(
         {"id": event.name, "epoch": event.epoch, **said},
-        shown(f"{sentence(kind, event.payload)} at epoch {event.epoch} ({kind.verb} {event.name})"),
+        one_line(f"{sentence(kind, event.payload)} at epoch {event.epoch} ({kind.verb} {event.name})"),
     )

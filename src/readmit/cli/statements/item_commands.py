@@ -8,8 +8,11 @@ import click
 
 from readmit.cli import error_lines, options
 from readmit.cli.command import command
+from readmit.cli.output import emit, progress, show
 from readmit.cli.references import Reference
 from readmit.cli.statements.source_texts import observe_sources
+from readmit.text.english import counted
+from readmit.text.escapes import one_line
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
 @click.option("--supersedes", type=Reference("item"), metavar="ITEM", help="Item it replaces.")
 @click.option("--expects", type=Reference("item"), metavar="ITEM", help="Refuse unless this item stands in the slot.")
 @click.option("--expects-nothing", is_flag=True, help="Refuse unless nothing stands in the slot.")
-@click.option("--inherits", is_flag=True, help="It also supports what the item before it, or in its slot, did.")
+@click.option("--inherits", is_flag=True, help="With --supersedes: it also supports what that item did.")
 @options.item_fields
 def record(invocation: Invocation, /, *, text: str | None, file: BinaryIO | None, **fields: Any) -> None:
     """Record a fact or a constraint, or with --file many steps, in one commit.
@@ -73,9 +76,10 @@ def record(invocation: Invocation, /, *, text: str | None, file: BinaryIO | None
 @options.author()
 @click.option("--requires", "required", multiple=True, required=True, metavar="ID", help="What it needs. Repeatable.")
 @click.option("--critical", multiple=True, metavar="ID", help="What it needs and cannot do without. Repeatable.")
+@click.option("--list", "lists", multiple=True, metavar="ID", help="What it needs as many of as fit. Repeatable.")
 @options.item_fields
 def oblige(invocation: Invocation, /, **fields: Any) -> None:
-    """Open an obligation: what a role owes, and which dependencies it needs for that."""
+    """Open an obligation: a duty of a role, and the dependencies it needs."""
     _write_item(invocation, lambda workspace: workspace.oblige, fields, "Opened")
 
 
@@ -94,7 +98,7 @@ def oblige(invocation: Invocation, /, **fields: Any) -> None:
 )
 @options.item_fields
 def move_frontier(invocation: Invocation, /, **fields: Any) -> None:
-    """Move an obligation's frontier: what is still open about it now."""
+    """Move an obligation's frontier: the work that is still open."""
     _write_item(invocation, lambda workspace: workspace.progress, fields, "Recorded", warn=True)
 
 
@@ -104,15 +108,13 @@ def move_frontier(invocation: Invocation, /, **fields: Any) -> None:
 @options.signer
 @click.option("--bound-to", type=Reference("item"), required=True, metavar="ITEM", help="Item that it came from.")
 @click.option("--id", "name", metavar="ID", help="Makes the write idempotent.")
-def remember(
-    invocation: Invocation, /, *, text: str, principal: str, role: str, task: str, bound_to: str, name: str | None
-) -> None:
+def remember(invocation: Invocation, /, *, text: str, bound_to: str, name: str | None, **who: str) -> None:
     """Store a private experience of an agent, usable only while its source item is.
 
     The agent must be at work: after it departed, its private bank is closed until it has returned.
     """
     with invocation.open() as workspace:
-        made = workspace.agent(principal, role=role, task=task).remember(text, bound_to=bound_to, id=name)
+        made = workspace.agent(**who).remember(text, bound_to=bound_to, id=name)
         epoch = workspace.epoch
     invocation.say(
         {"id": made, "bound_to": bound_to, "epoch": epoch}, f"Remembered {made}, bound to {bound_to}, at epoch {epoch}"
@@ -144,24 +146,20 @@ def _notices(workspace: Workspace, by: str, written: Collection[str]) -> tuple[N
 
 
 def _say(invocation: Invocation, done: dict[str, Any], words: str, notices: Sequence[Notice]) -> None:
-    """What was written, and what its writer should know of the plans that it passed over."""
-    from readmit.cli.output import emit, show, shown
-
+    """Print the written ids, and notices to the writer of plans that it passed over."""
     if invocation.json:
         emit(done | ({"notices": [str(one) for one in notices]} if notices else {}))
         return
     show(words)
     for notice in notices:
-        show(shown(str(notice)))
+        show(one_line(str(notice)))
         for remedy in notice.remedies:
             show(f"  {remedy.command}")
 
 
 def _write_file(invocation: Invocation, file: BinaryIO) -> None:
-    from readmit.cli.output import progress
     from readmit.scenario.document import read_steps
     from readmit.scenario.play import write_steps
-    from readmit.text.english import counted
 
     steps = read_steps(file.read(), file=error_lines.name_of(file))
     with invocation.open() as workspace, progress("Writing", len(steps)) as watch:

@@ -11,6 +11,7 @@ from readmit.cli import options
 from readmit.cli.command import command
 from readmit.cli.options import grouped
 from readmit.cli.statements.source_texts import read_text
+from readmit.sources import Command, File, Git, Http
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -85,8 +86,6 @@ def observe(invocation: Invocation, /, *, text: str | None, **given: Any) -> Non
 
 def _probe_of(text: str | None, given: dict[str, Any]) -> Place | None:
     """The one source to observe, if it is no text. Options that do not go with it are refused."""
-    from readmit.sources import Command, File, Git, Http
-
     kinds = [kind for kind in _PROBES if kind in given]
     if len(kinds) + (text is not None) != 1:
         raise click.UsageError(f"give either TEXT or one of {', '.join(f'--{kind}' for kind in _PROBES)}")

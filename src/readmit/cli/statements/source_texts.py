@@ -6,7 +6,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from readmit.cli.references import resolve_id
+from readmit.records.acts.event import EventKind
 from readmit.records.base import nfc
+from readmit.records.canonical import digest
+from readmit.records.error_types import RecordError, UnknownError
+from readmit.records.identity import is_own, made_id
+from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +21,8 @@ if TYPE_CHECKING:
 
 # Shorter ones may be ordinary words: an observation is text too.
 _DIGEST = re.compile("[0-9a-fA-F]{8,64}")
+# An observation may have any word as its id. It is that observation then, and not a text of one word.
+_WORD = re.compile("[!-~]{1,128}")
 # One word with a digit or an underscore in it: e0, msg-17, o_plan.
 _AN_ID = re.compile(r"(?=[^\d_]*[\d_])[A-Za-z][\w-]*", re.ASCII)
 
@@ -34,9 +42,6 @@ def observe_sources(workspace: Workspace, sources: Sequence[str], fields: Mappin
 
 def _source_id(fields: Mapping[str, Any], number: int) -> str | None:
     """An id for the source of an item that has one, so that the same command again changes nothing."""
-    from readmit.records.canonical import digest
-    from readmit.records.identity import made_id
-
     item = fields["id"]
     return None if item is None else made_id(nfc(fields["by"]), digest((item, number))[:32], fields["principals"])
 
@@ -48,8 +53,6 @@ def read_text(source: str) -> str:
     try:
         return Path(source[1:]).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        from readmit.records.error_types import RecordError
-
         raise RecordError(f"{source[1:]}: not UTF-8 text; convert it first") from None
 
 
@@ -58,18 +61,12 @@ def _stored(workspace: Workspace, source: str, by: str) -> str | None:
 
     What looks like either and is unknown is refused: a mistyped digest would become evidence with that text.
     """
-    from readmit.cli.references import resolve_id
-    from readmit.records.acts.event import EventKind
-    from readmit.records.error_types import UnknownError
-    from readmit.records.identity import is_own
-    from readmit.workspace.workspace import desk_of
-
     log = desk_of(workspace).log
-    is_id = bool(_DIGEST.fullmatch(source) or _AN_ID.fullmatch(source))
     # A writer's own id looks like a file.
-    if (is_id or is_own(source, by)) and (seen := log.named(EventKind.OBSERVE, source)) is not None:
+    is_word = is_own(source, by) or (_WORD.fullmatch(source) and not source.startswith("@"))
+    if is_word and (seen := log.named(EventKind.OBSERVE, source)) is not None:
         return seen.digest
-    if not is_id:
+    if not (_DIGEST.fullmatch(source) or _AN_ID.fullmatch(source)):
         return None
     found = resolve_id(workspace, ("evidence",), source, label="--source", by=by) if _DIGEST.fullmatch(source) else None
     if found is not None:

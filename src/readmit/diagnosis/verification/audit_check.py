@@ -7,6 +7,8 @@ rows and its decision, and every row its return.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,9 +19,9 @@ from readmit.log.log import Log
 from readmit.log.tree.index_check import IndexCheck
 from readmit.log.tree.index_touched import TouchedCheck, draft_of
 from readmit.log.tree.log_check import LogCheck, Reached
+from readmit.log.tree.remnants import remnants
 from readmit.log.tree.state_map import Root
 from readmit.records.acts.event import EventKind, KeyChange
-from readmit.records.acts.kinds import kind_named
 from readmit.records.canonical import decode
 from readmit.records.error_types import SealError, StoreError, TamperedError
 from readmit.trust.head_sealer import LogSealer, keys_after, origin_of
@@ -33,11 +35,11 @@ if TYPE_CHECKING:
 
     from readmit.log.audit_trail import AuditRow
     from readmit.records.acts.deliveries import Acknowledge, Exposed
+    from readmit.records.acts.kinds import DeclaredKind
     from readmit.records.decisions import Returned
 
 _NO_ROWS = tree_hash(()).hex()
-_OBSERVED = str(EventKind.OBSERVE)
-_DELIVERIES = {str(EventKind.EXPOSE): "exposure", str(EventKind.ACKNOWLEDGE): "acknowledgement"}
+_DELIVERIES = {EventKind.EXPOSE: "exposure", EventKind.ACKNOWLEDGE: "acknowledgement"}
 
 
 class AuditReport(msgspec.Struct, frozen=True):
@@ -103,6 +105,8 @@ class _Audit:
         self._filed: dict[str, FiledRows] = {}
         self._basis = BasisCheck(sql, ws)
         self._delivered: dict[str, set[str]] = {step: set() for step in _DELIVERIES.values()}
+        self._kinds: dict[str, Callable[[bytes], None]] = {str(EventKind.RETURN): self._return}
+        self._kinds |= {str(kind): partial(self._delivery, kind, step) for kind, step in _DELIVERIES.items()}
 
     def run(self, kept: bytes | None, *, full: bool) -> AuditReport:
         check, log, problems = self._check, self._log, self._problems
@@ -114,7 +118,10 @@ class _Audit:
             problems.append(
                 f"the store has {size} commits, and {check.since.size} were verified before: it was rolled back"
             )
-        check.run(self._event, self._row)
+        with suppress(TamperedError):
+            # A map that was altered is reported with the indexes.
+            check.erased = remnants(log.commits)
+        check.run(self._kinds, self._row, self._watch)
         before, keys = self._check_keys()
         self._check_note(note, before)
         if (last := check.last) is not None and not problems and check.head != log.commits.tree_head:
@@ -156,7 +163,7 @@ class _Audit:
     # Whose log it is.
 
     def _check_head(self) -> bool:
-        """Whether the head is signed and extends what is known; returns whether the key was trusted on first use."""
+        """Whether the head is signed and extends the pinned one; returns whether the key was trusted on first use."""
         sealer = self._log.commits.sealer
         unknown = isinstance(sealer, LogSealer) and sealer.is_first_use
         try:
@@ -241,16 +248,13 @@ class _Audit:
 
     # What the log and the audit hold.
 
-    def _event(self, kind: str, body: bytes) -> None:
-        self._watch()
-        if kind == _OBSERVED:  # of no interest below, and often most of the log
-            return
-        if kind == EventKind.RETURN:
-            returned: Returned = kind_named(kind).decode(body)
-            self._returns[returned.request.return_id] = returned.decision
-        elif (step := _DELIVERIES.get(kind)) is not None:
-            payload: Exposed | Acknowledge = kind_named(kind).decode(body)
-            self._delivered[step].add(payload.return_id)
+    def _return(self, body: bytes) -> None:
+        returned: Returned = EventKind.RETURN.decode(body)
+        self._returns[returned.request.return_id] = returned.decision
+
+    def _delivery(self, kind: DeclaredKind, step: str, body: bytes) -> None:
+        payload: Exposed | Acknowledge = kind.decode(body)
+        self._delivered[step].add(payload.return_id)
 
     def _row(self, row: AuditRow) -> None:
         self._watch()
@@ -302,6 +306,8 @@ class _Audit:
         """Replay the decision of every exposed return."""
         for name in sorted(self._delivered["exposure"]):
             again = replay(self._log, name)
+            if again.refused:
+                self._notes.append(f"return {name!r} was not decided again: {again.refused}")
             if again.differences:
                 self._problems.append(
                     f"return {name!r} was handed over, and the log leads to another: {', '.join(again.differences)}"

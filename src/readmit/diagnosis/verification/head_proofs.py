@@ -52,5 +52,5 @@ def proof_of(log: Log, epoch: int, note: bytes) -> bytes:
         )
     return prove_event(
         note=note, commit=parts.commit, commit_path=parts.commit_path, event=parts.event, leaves=parts.leaves,
-        index=parts.place, body=parts.body,
+        index=parts.place, salt=parts.salt, body=parts.body,
     )  # fmt: skip

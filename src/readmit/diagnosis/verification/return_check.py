@@ -1,4 +1,4 @@
-"""Checks past returns against the log: their rows, their decisions, their signed views, and the events behind them.
+"""Checks past returns against the log: their rows, their decisions, their signed views, and the events they rest on.
 
 The events that a view rests on must be on the log as they were decided on. An event that was forged for the moment of a
 return leaves its trace there, also after it was put back.

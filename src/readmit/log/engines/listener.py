@@ -15,6 +15,7 @@ import select
 import sys
 import threading
 import weakref
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
@@ -127,7 +128,7 @@ class FileListener(CommitListener):
             self._watched()
 
 
-class Bell:
+class Bell(ABC):
     """The listeners of a connection's commits."""
 
     def __init__(self) -> None:
@@ -142,8 +143,9 @@ class Bell:
             self._listeners.add(made)
         return made
 
+    @abstractmethod
     def _made(self) -> CommitListener:
-        raise NotImplementedError
+        """A new listener of this kind of connection."""
 
     def wake(self) -> None:
         """Wake the listeners of this connection."""

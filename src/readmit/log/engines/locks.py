@@ -42,7 +42,7 @@ class Keeper(Protocol):
 
 
 class Locks:
-    """The named locks that one connection holds. Its threads exclude each other too; nobody takes a lock twice."""
+    """The named locks that one connection holds. Its threads exclude each other too; no thread takes a lock twice."""
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper

@@ -16,23 +16,14 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from readmit.log.engines.locks import Locks
-from readmit.log.engines.postgres_client import (
-    CLOCK,
-    Address,
-    PendingStatement,
-    Unanswered,
-    failure,
-    in_doubt,
-    outgoing,
-)
-from readmit.log.engines.postgres_dialect import answers, for_rows, only_reads, translated
+from readmit.log.engines.postgres_client import Address, PendingStatement, Unanswered, failure, in_doubt, outgoing
+from readmit.log.engines.postgres_dialect import answers, for_rows, only_reads, together, translated, writes_apart
 from readmit.log.engines.postgres_listener import Channel
 from readmit.log.engines.postgres_locks import OnServer
-from readmit.log.engines.postgres_schema import DIRECTORY, flaws_of, make, recognize
-from readmit.log.engines.shared_commit import SharedConnection
-from readmit.log.engines.sql import ENROLL, FIND, Level, flush
+from readmit.log.engines.postgres_schema import DIRECTORY, flaws_of, make, recognize, vacuum
+from readmit.log.engines.shared_commit import SharedConnection, Transaction
+from readmit.log.engines.sql import ENROLL, FIND, HEAD, FoundRows, Level, flush
 from readmit.log.engines.sqlite_schema import check
-from readmit.log.tree.pending_changes import NOTHING
 from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
@@ -40,7 +31,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from readmit.log.engines.sql import Rows
+    from readmit.log.engines.sql import Question, Rows
     from readmit.log.gathered_observations import Gathered
 
 # Most statements that wait. More would only use memory.
@@ -50,7 +41,7 @@ _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 class PostgresConnection(SharedConnection):
-    """A store behind a URL. Reconnects at the start of a transaction, never within one."""
+    """A PostgreSQL store. Reconnects at the start of a transaction, never within one."""
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -58,6 +49,8 @@ class PostgresConnection(SharedConnection):
         self._ws: int | None = None
         self.waiting: Gathered | None = None
         self._queue: list[PendingStatement] = []
+        self._answered: dict[Question, list[tuple[Any, ...]]] = {}
+        """What the server answered in the open transaction: to its beginning, and, if it only reads, in short."""
         self._open = True
         self._client = self._address.connect()
         self._closing = weakref.finalize(self, self._client.close)
@@ -91,7 +84,7 @@ class PostgresConnection(SharedConnection):
     def enroll(self, workspace: str) -> int:
         """The number of a workspace, assigned when it is first opened."""
         with self.lock:
-            self._start(f"BEGIN; {DIRECTORY}")
+            self._start("BEGIN", DIRECTORY)
             try:
                 name = outgoing(workspace)
                 row = self._run(translated(FIND), (name,)).fetchone()
@@ -107,9 +100,9 @@ class PostgresConnection(SharedConnection):
 
     # Transactions.
 
-    def atomic(self, *, short: bool = False) -> PostgresTransaction:
+    def atomic(self, *, short: bool = False, ask: Question | None = None) -> Transaction:
         """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
-        return PostgresTransaction(self, short=short)
+        return Transaction(self, short=short, ask=ask)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -119,15 +112,25 @@ class PostgresConnection(SharedConnection):
                 yield
                 return
             self._settle()
-            self._begin(f"{_READ}; {self._serving}")
+            self._begin(_READ)
             self._reads = True
             try:
                 yield
             finally:
                 self._reads = False
-                self._give_up()
+                self._end_reading()
 
-    def begin(self, *, short: bool = False) -> Level:
+    def _end_reading(self) -> None:
+        if self._client.closed or self._client.info.transaction_status is not TransactionStatus.INTRANS:
+            self._give_up()
+            return
+        try:
+            # Nothing was written. A rollback would drop the prepared statements.
+            self._client.execute(_COMMIT)
+        except psycopg.Error:
+            self._client.close()
+
+    def begin(self, *, short: bool = False, ask: Question | None = None) -> Level:
         """Open a transaction, or a level within one. A short one may share a commit with others."""
         self._acquire(short=short)
         level = self._depth
@@ -139,14 +142,14 @@ class PostgresConnection(SharedConnection):
                 flush(self)
                 self._queue.append(PendingStatement(self.flush, f"SAVEPOINT level{level}"))
             else:
-                self._open_turn(short=short)
+                self._open_turn(short=short, ask=ask)
         except BaseException:
             self.lock.release()
             raise
         self._depth, self._owner = level + 1, get_ident()
         return Level(level, self._end_of_log, self.changes.mark(), short)
 
-    def _open_turn(self, *, short: bool) -> None:
+    def _open_turn(self, *, short: bool, ask: Question | None) -> None:
         """Begin a transaction, or go on in the one in which the work of others waits."""
         if not short:
             self._settle()
@@ -154,14 +157,22 @@ class PostgresConnection(SharedConnection):
             self._queue.append(PendingStatement(self.flush, "SAVEPOINT level0"))
             self.turn += 1
             return
-        locked = "" if self._ws is None else f"SELECT FROM workspace WHERE ws = {self._ws} FOR UPDATE"
-        # After the lock: waiting for it takes time.
-        self._begin(f"BEGIN; {self._serving}; {locked}; {'' if self._address.simulated else CLOCK}")
+        self._begin("BEGIN", ask)
 
-    def _begin(self, script: str) -> None:
+    def _begin(self, opening: str, ask: Question | None = None) -> None:
+        """Begin a transaction, and read with it where the log ends: one that may write locks the workspace's row."""
         if (watcher := self._watcher()) is not None:
             watcher.opening()
-        self._start(script)
+        reads = opening is _READ
+        steps: list[str | Question] = [opening, self._serving]
+        asked: list[Question] = [] if self._ws is None else [(HEAD, (self._ws,)), *([] if ask is None else [ask])]
+        for query, values in asked:
+            locked = " FOR UPDATE" if query is HEAD and not reads else ""
+            steps.append((translated(query) + locked, tuple(map(outgoing, values))))
+        if not reads and not self._address.simulated:
+            # After the lock: waiting for it takes time.
+            steps.append(self._client.CLOCK)
+        self._answered = dict(zip(asked, self._start(*steps), strict=True))
         self.turn += 1
 
     def end(self, opened: Level, *, undo: bool) -> None:
@@ -209,9 +220,15 @@ class PostgresConnection(SharedConnection):
         self._queue.clear()
         # Without a connection there is nothing to roll back; the outermost level raises.
         if not self._client.closed:
-            self._run(f"ROLLBACK TO level{level}")
+            self._roll_back_to(level)
         if joined and not self._client.closed:
             self._queue.append(PendingStatement(self.flush, "RELEASE level0"))
+
+    def _roll_back_to(self, level: int) -> None:
+        try:
+            self._client.roll_back(f"ROLLBACK TO level{level}")
+        except psycopg.Error as error:
+            raise failure(error, self._address) from error
 
     def _commit(self) -> None:
         group, self._group = self._group, None
@@ -232,11 +249,15 @@ class PostgresConnection(SharedConnection):
         sealing = self._watcher() if self.changes else None
         if sealing is not None:
             sealing.seal()
-            self._queue.append(PendingStatement(self.flush, f"NOTIFY {self.bell.name}"))
-        waiting, self._queue = [*self._queue, PendingStatement(self.flush, _COMMIT)], []
+        waiting, self._queue = self._queue, []
         connected = not self._client.closed
         try:
-            self._send(waiting)
+            if sealing is not None and writes_apart(one.statement for one in waiting):
+                whole = together(tuple(one.statement for one in waiting), self.bell.name)
+                self._client.script((whole, [value for one in waiting for value in one.values]), _COMMIT)
+            else:
+                sign = [] if sealing is None else [f"NOTIFY {self.bell.name}"]
+                self._send([*waiting, *(PendingStatement(self.flush, one) for one in (*sign, _COMMIT))])
         except psycopg.Error as error:
             lost = connected and self._client.closed
             raise in_doubt(error) if lost else failure(error, self._address) from error
@@ -249,26 +270,25 @@ class PostgresConnection(SharedConnection):
         if self._client.closed or self._client.info.transaction_status is TransactionStatus.IDLE:
             return
         try:
-            self._client.execute("ROLLBACK")
+            self._client.roll_back("ROLLBACK")
         except psycopg.Error:
             # The server rolls back the transaction of a lost connection.
             self._client.close()
 
-    def _start(self, script: str) -> None:
+    def _start(self, *steps: str | Question) -> list[list[tuple[Any, ...]]]:
         """Begin a transaction, on a new connection if the old one was lost: nothing depends on it yet."""
+        self._answered = {}
         if not self._open:
             raise StoreError("storage failed: this store is closed; open it again")
         try:
             if not self._client.closed:
                 try:
-                    self._client.start(script)
+                    return self._client.start(*steps)
                 except psycopg.OperationalError as error:
                     if isinstance(error, Unanswered) or not self._client.closed:
                         raise
-                else:
-                    return
             self._reconnect()
-            self._client.start(script)
+            return self._client.start(*steps)
         except psycopg.Error as error:
             self._give_up()
             raise failure(error, self._address) from error
@@ -284,6 +304,16 @@ class PostgresConnection(SharedConnection):
     @property
     def _serving(self) -> str:
         return f"SET LOCAL readmit.ws TO '{'' if self._ws is None else self._ws}'"
+
+    @contextmanager
+    def rewriting(self, table: str) -> Iterator[None]:
+        """Let the open transaction change rows of an append-only table. Afterwards it refuses changes again."""
+        self.execute(f"ALTER TABLE {table} DISABLE TRIGGER append_only")
+        yield
+        self.execute(f"ALTER TABLE {table} ENABLE TRIGGER append_only")
+
+    def _compact(self) -> str:
+        return vacuum(self._client)
 
     def backup(self, target: Path) -> dict[str, int]:
         """A server is copied by its own tools."""
@@ -312,12 +342,20 @@ class PostgresConnection(SharedConnection):
                 with self.reading() if only_reads(query) else self.atomic():
                     return self._run(statement, given)
             if answers(query):
-                return self._run(statement, given)
-            later = PendingStatement(self.flush, statement, given)
-            self._queue.append(later)
-            if len(self._queue) >= _WAITING:
-                self.flush()
-            return later
+                return self._answer(query, values, statement, given)
+            return self._run(statement, given, waiting=_WAITING)
+
+    def _answer(self, query: str, values: Sequence[Any], statement: str, given: Sequence[Any]) -> Rows:
+        """The rows of a read. An answer of a read-only transaction stays the same; else only the log's end does."""
+        asked = (query, tuple(values))
+        if (found := self._answered.get(asked)) is None:
+            rows = self._run(statement, given)
+            if not self._reads or rows.rowcount > 1:
+                return rows
+            found = self._answered[asked] = rows.fetchall()
+        elif not self._reads and query is not HEAD:
+            del self._answered[asked]
+        return FoundRows(found)
 
     def ahead(self, query: str, values: Sequence[Any], /) -> Rows:
         """Run one read without writing the buffered observations first."""
@@ -332,20 +370,19 @@ class PostgresConnection(SharedConnection):
     def flush(self) -> None:
         """Send the statements that wait."""
         waiting, self._queue = self._queue, []
-        if waiting:
-            self._sent(waiting)
-
-    def _run(self, statement: str, values: Sequence[Any] = ()) -> Rows:
-        """Send the statements that wait and one more, and return its result."""
-        waiting, self._queue = [*self._queue, PendingStatement(self.flush, statement, values)], []
-        self._sent(waiting)
-        return waiting[-1]
-
-    def _sent(self, waiting: Sequence[PendingStatement]) -> None:
         try:
-            self._send(waiting)
+            if waiting:
+                self._send(waiting)
         except psycopg.Error as error:
             raise failure(error, self._address) from error
+
+    def _run(self, statement: str, values: Sequence[Any] = (), *, waiting: int = 1) -> Rows:
+        """Send the statements that wait and one more, if there are so many then, and return its result."""
+        asked = PendingStatement(self.flush, statement, values)
+        self._queue.append(asked)
+        if len(self._queue) >= waiting:
+            self.flush()
+        return asked
 
     def _send(self, waiting: Sequence[PendingStatement]) -> None:
         # The last statement is sent outside the pipeline: the library ends a pipeline in a way that stops the server's
@@ -360,19 +397,3 @@ class PostgresConnection(SharedConnection):
             alone = waiting
         for one in alone:
             one.send(self._client)
-
-
-class PostgresTransaction:
-    """One level of a transaction."""
-
-    __slots__ = ("_connection", "_level")
-
-    def __init__(self, connection: PostgresConnection, *, short: bool) -> None:
-        self._connection = connection
-        self._level = Level(0, None, NOTHING, short)
-
-    def __enter__(self) -> None:
-        self._level = self._connection.begin(short=self._level.short)
-
-    def __exit__(self, kind: type[BaseException] | None, _: object, __: object) -> None:
-        self._connection.end(self._level, undo=kind is not None)

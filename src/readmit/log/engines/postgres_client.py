@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 import time
 from datetime import UTC, timedelta
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg import errors
+from psycopg.adapt import Transformer
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.generators import execute
+from psycopg.pq import ExecStatus
+from psycopg.sql import Literal
 
+from readmit.log.engines.postgres_dialect import numbered
 from readmit.log.location import FORM, shown
 from readmit.records.error_types import StoreError
 
@@ -26,9 +32,9 @@ ANSWER_SECONDS = 75
 IDLE_SECONDS = 600
 """How long a client that hangs within a transaction may block other writers."""
 
-CLOCK = "SELECT clock_timestamp()"
-"""Asks for the server's clock, as the last statement that begins a transaction."""
 DEFAULT_SCHEMA = "readmit"
+_MOST_PREPARED = 64
+_GOOD = frozenset({ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK, ExecStatus.EMPTY_QUERY})
 # Parameters of the URL that are not libpq's.
 _OURS = ("schema=", "clock=")
 _SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
@@ -105,6 +111,7 @@ def _settings(schema: str) -> str:
     return f"""
     SET enable_bitmapscan TO off;
     SET work_mem TO '32MB';
+    SET standard_conforming_strings TO on;
     SET search_path TO {schema}, pg_temp;
     SET lock_timeout TO '{LOCK_SECONDS}s';
     SET statement_timeout TO '{STATEMENT_SECONDS}s';
@@ -116,15 +123,71 @@ def _settings(schema: str) -> str:
 class Client(psycopg.Connection[tuple[Any, ...]]):
     """A connection that gives up on a server that hangs."""
 
+    CLOCK = "SELECT clock_timestamp()"
+    """Asks for the server's clock, as the last statement that begins a transaction."""
+
     _said: tuple[datetime, float] | None = None
 
-    def start(self, script: str) -> None:
-        """Run the statements that begin a transaction. If the last one asks for the server's clock, remember it."""
-        cursor = self.execute(script, prepare=False)
-        while cursor.nextset():
-            pass
-        found = cursor.fetchone() if script.endswith(CLOCK) else None
-        self._said = None if found is None else (found[0].astimezone(UTC), time.monotonic())
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._planned: dict[str, str] = {}
+        self._numbers = count(1)
+
+    def script(self, *steps: str | tuple[str, Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
+        """Run several statements in one round trip. Returns the rows of each that returns some.
+
+        Values are as they are sent. Statements with values are prepared once, so that the server plans them once. A
+        pipeline of the library would take a round trip more, and several waits on this side.
+        """
+        parts: list[str] = []
+        fresh: dict[str, str] = {}
+        for step in steps:
+            if isinstance(step, str):
+                parts.append(step)
+                continue
+            statement, values = step
+            name = self._planned.get(statement)
+            if name is None:
+                # A name of its own each time: whether a script that failed had prepared one is unknown.
+                name = fresh[statement] = f"readmit{next(self._numbers)}"
+                parts.append(f"PREPARE {name} AS {numbered(statement)}")
+            parts.append(f"EXECUTE {name}({', '.join(map(_literal, values))})")
+        if len(self._planned) + len(fresh) > _MOST_PREPARED:
+            parts += [f"DEALLOCATE {self._planned.pop(old)}" for old in list(self._planned)[: len(fresh)]]
+        found = self._sent("; ".join(parts))
+        self._planned |= fresh
+        return found
+
+    def _sent(self, script: str) -> list[list[tuple[Any, ...]]]:
+        """The rows of each statement that returns some. Without a cursor, which costs more than the rest of a call."""
+        with self.lock:
+            self.pgconn.send_query(script.encode())
+            results = self.wait(execute(self.pgconn))
+        for result in results:
+            if result.status not in _GOOD:
+                raise errors.error_from_result(result)
+        reader, found = Transformer(self), []
+        for result in results:
+            if result.nfields:
+                reader.set_pgresult(result)
+                found.append(reader.load_rows(0, result.ntuples, _incoming))
+        return found
+
+    def roll_back(self, statement: str) -> None:
+        """Undo a transaction or a level of it. The library then drops what it has prepared, and with that all."""
+        self._planned.clear()
+        self.execute(f"{statement}; DEALLOCATE ALL", prepare=False)
+
+    def start(self, *steps: str | tuple[str, Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
+        """Begin a transaction with some statements. If the last one asks for the server's clock, remember it."""
+        try:
+            found = self.script(*steps)
+        except errors.InvalidSqlStatementName:
+            # The library drops all that is prepared after a change of the schema.
+            self.roll_back("ROLLBACK")
+            found = self.script(*steps)
+        self._said = (found.pop()[0][0].astimezone(UTC), time.monotonic()) if steps[-1] == self.CLOCK else None
+        return found
 
     @property
     def server_now(self) -> datetime | None:
@@ -167,6 +230,21 @@ def outgoing(value: Any) -> Any:
     if "\0" in text or _ESCAPE in text:
         return text.replace(_ESCAPE, f"{_ESCAPE}1").replace("\0", f"{_ESCAPE}0")
     return text
+
+
+def _literal(value: Any) -> str:
+    """A value that is ready to be sent, written out. The connection takes backslashes as they are."""
+    match value:
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case bytes() | bytearray():
+            return f"'\\x{value.hex()}'"
+        case None:
+            return "NULL"
+        case int() if value is not True and value is not False:
+            return str(value)
+        case _:
+            return Literal(value).as_string()
 
 
 def _rows(_: object) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
@@ -249,16 +327,16 @@ def _remedy(said: str, address: Address) -> str:
 class PendingStatement:
     """A statement that waits to be sent."""
 
-    __slots__ = ("_flush", "_values", "cursor", "statement")
+    __slots__ = ("_flush", "cursor", "statement", "values")
 
     def __init__(self, flush: Callable[[], None], statement: str, values: Sequence[Any] = ()) -> None:
         self._flush = flush
-        self._values = values
+        self.values = values
         self.statement = statement
         self.cursor: psycopg.Cursor[Any] | None = None
 
     def send(self, client: Client) -> None:
-        self.cursor = client.execute(self.statement, self._values or None, binary=True)
+        self.cursor = client.execute(self.statement, self.values or None, binary=True)
 
     def _answered(self) -> psycopg.Cursor[Any]:
         if self.cursor is None:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 _INSERT = re.compile(r"(\s*INSERT INTO \w+ VALUES) (\([?, ]+\))(.*)", re.DOTALL)
 _ROWS = 100
+_WRITE = re.compile(r"\s*(?:INSERT INTO|UPDATE) (\w+) ")
+# Longer ones have many rows, and hardly repeat.
+_MOST_TOGETHER, _LONG = 16, 1_000
 _SUBQUERY = " IN (SELECT"
 
 
@@ -43,6 +46,33 @@ def only_reads(query: str) -> bool:
 def answers(query: str) -> bool:
     """Whether a statement returns rows and therefore cannot wait."""
     return not query.lstrip().startswith(("INSERT", "UPDATE", "DELETE")) or "RETURNING" in query
+
+
+@lru_cache(1_000)
+def numbered(statement: str) -> str:
+    """A translated statement as it is prepared: its values have numbers."""
+    first, *rest = statement.split("%s")
+    return first + "".join(f"${number}{part}" for number, part in enumerate(rest, 1))
+
+
+def writes_apart(statements: Iterable[str]) -> bool:
+    """Whether each of some statements writes to a table of its own, and reads none."""
+    tables = [_written(one) for one in statements]
+    return None not in tables and len({*tables}) == len(tables) <= _MOST_TOGETHER
+
+
+@lru_cache(1_000)
+def _written(statement: str) -> str | None:
+    found = _WRITE.match(statement)
+    return None if found is None or "SELECT" in statement or len(statement) > _LONG else found[1]
+
+
+@lru_cache(1_000)
+def together(statements: tuple[str, ...], sign: str) -> str:
+    """Statements that write to different tables as a single one, which also sends a sign."""
+    *others, last = statements
+    parts = ", ".join(f"part{number} AS ({one})" for number, one in enumerate(others))
+    return f"WITH {parts} {last} RETURNING pg_notify('{sign}', '')"
 
 
 def for_rows(query: str, rows: Iterable[Sequence[Any]]) -> Iterator[tuple[str, Sequence[Any]]]:

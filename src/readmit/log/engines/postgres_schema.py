@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import secrets
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg import errors
@@ -24,8 +24,8 @@ from readmit.log.engines.sqlite_schema import (
     TABLES,
     VERSION,
     check_version,
-    differences,
     made,
+    schema_differences,
 )
 from readmit.records.base import shown as shown_value
 from readmit.records.error_types import StoreError
@@ -118,9 +118,9 @@ _OBJECTS = """
 
 
 def flaws_of(client: Client, address: Address) -> list[str]:
-    """How a store's schema differs from the one that was made, by name: what is comparable on every server."""
+    """How a store's schema differs from the one that was made, by name: the part that every server reports alike."""
     found = client.execute(_OBJECTS, {"schema": address.schema}).fetchall()
-    return differences([(f"{kind} {name!r}", text) for kind, name, text in found], dict(_wanted()))
+    return schema_differences([(f"{kind} {name!r}", text) for kind, name, text in found], dict(_wanted()))
 
 
 def _wanted() -> Iterator[tuple[str, str]]:
@@ -233,3 +233,17 @@ def _foreign(address: Address) -> StoreError:
         f"cannot open {address.shown}: the schema {address.schema!r} belongs to another program; "
         "name another with ?schema=NAME at the end of the URL"
     )
+
+
+_WITH_TEXTS = ("event", "derived", "kin", "node", "source", "memory", "memory_version", "memory_term")
+"""The tables from which forgetting erases."""
+
+
+def vacuum(client: psycopg.Connection[Any]) -> str:
+    """Rewrite the tables without dead rows. Returns what may still hold them, in words."""
+    try:
+        for table in _WITH_TEXTS:
+            client.execute(f"VACUUM FULL {table}")
+    except psycopg.Error as error:
+        return f"dead rows could not be removed ({error}): let the tables' owner run VACUUM FULL"
+    return "the server's write-ahead log, its archive and its replicas hold the old rows until they are recycled"

@@ -14,13 +14,14 @@ from contextlib import suppress
 from threading import get_ident
 from typing import TYPE_CHECKING
 
+from readmit.log.engines.sql import Level
 from readmit.log.tree.pending_changes import NOTHING, Changes
 from readmit.records.error_types import ReadmitError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from readmit.log.engines.sql import End, Watcher
+    from readmit.log.engines.sql import End, Question, Watcher
 
 PATIENCE_SECONDS = 0.25
 """How long a writer waits for another one to commit its work, before it does so itself."""
@@ -88,6 +89,33 @@ class SharedConnection(ABC):
         self._end_of_log = end
 
     @abstractmethod
+    def begin(self, *, short: bool = False, ask: Question | None = None) -> Level:
+        """Begin a transaction, or a level within this thread's."""
+
+    @abstractmethod
+    def end(self, opened: Level, *, undo: bool) -> None:
+        """End a level. The outermost one commits, or leaves that to the next writer."""
+
+    def explain(self, error: BaseException | None) -> None:  # noqa: B027 - an engine may do so where it sends a statement
+        """Raise an error of the engine's library as the store's."""
+
+    def copies(self) -> tuple[str, ...]:
+        """Copies of the store that are known here. Those of a server are made by its own tools."""
+        return ()
+
+    def compact(self) -> str:
+        """Take erased rows out of the store's files. Returns where they may still be, in words; empty for nowhere."""
+        with self.lock:
+            if self._depth:
+                raise StoreError("erased rows are taken out of the files after the batch; end it first")
+            self._settle()
+            return self._compact()
+
+    @abstractmethod
+    def _compact(self) -> str:
+        """Rewrite the files. No transaction is open."""
+
+    @abstractmethod
     def _commit(self) -> None:
         """Sign and commit the open transaction, and tell the group. If that fails, roll it back."""
 
@@ -105,7 +133,7 @@ class SharedConnection(ABC):
                 self._waiting -= 1
 
     def _join(self) -> Group | None:
-        """The group to leave finished work to; none if nobody waits who could commit it."""
+        """The group to leave finished work to; none if no thread waits that could commit it."""
         if not self._waiting:
             return None
         if self._group is None:
@@ -113,7 +141,7 @@ class SharedConnection(ABC):
         return self._group
 
     def _close_turn(self) -> None:
-        """End this thread's turn. If the work of others waits and nobody else comes to commit it, commit it now."""
+        """End this thread's turn. If the work of others waits and no other thread comes to commit it, commit it now."""
         self._owner = 0
         if self._group is None:
             self._end_of_log = None
@@ -141,3 +169,21 @@ class SharedConnection(ABC):
                 if self._group is group:
                     self._settle()
         group.check()
+
+
+class Transaction:
+    """One level of a transaction. A class, not a generator: it is entered once per event."""
+
+    __slots__ = ("_ask", "_connection", "_level")
+
+    def __init__(self, connection: SharedConnection, *, short: bool, ask: Question | None = None) -> None:
+        self._connection = connection
+        self._ask = ask
+        self._level = Level(0, None, NOTHING, short)
+
+    def __enter__(self) -> None:
+        self._level = self._connection.begin(short=self._level.short, ask=self._ask)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        self._connection.end(self._level, undo=kind is not None)
+        self._connection.explain(error)

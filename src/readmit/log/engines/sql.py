@@ -6,7 +6,7 @@ constants with ``?`` for each value, in the SQL that both understand.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -47,6 +47,19 @@ class Rows(Protocol):
         """All rows that are left."""
 
     def __iter__(self) -> Iterator[Any]: ...
+
+
+class FoundRows(list[Any]):
+    """Rows that were fetched already."""
+
+    __slots__ = ()
+    rowcount = -1
+
+    def fetchone(self) -> Any:
+        return self.pop(0) if self else None
+
+    def fetchall(self) -> list[Any]:
+        return self
 
 
 class SqlSession(Protocol):
@@ -103,7 +116,7 @@ class End(msgspec.Struct, frozen=True, gc=False):
 
 
 class Level(NamedTuple):
-    """A level of a transaction: its depth, where the log ended before it, and what was added to the tree."""
+    """A level of a transaction: its depth, where the log ended before it, and the leaves added to the tree."""
 
     depth: int
     end: End | None
@@ -176,22 +189,36 @@ class Connection(Protocol):
     def enroll(self, workspace: str) -> int:
         """The number of a workspace, assigned when it is first opened."""
 
-    def atomic(self, *, short: bool = False) -> AbstractContextManager[None]:
+    def atomic(self, *, short: bool = False, ask: Question | None = None) -> AbstractContextManager[None]:
         """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits.
 
-        A ``short`` one runs no code of the caller, so other threads may wait for it to share its commit.
+        A ``short`` one runs no code of the caller, so other threads may wait for it to share its commit. ``ask`` is a
+        read that it begins with: a server answers it together with its beginning.
         """
 
     def reading(self) -> AbstractContextManager[None]:
         """Several reads of one consistent state."""
 
+    def rewriting(self, table: str) -> AbstractContextManager[None]:
+        """Let the open transaction change rows of an append-only table. Afterwards it refuses changes again."""
+
+    def compact(self) -> str:
+        """Take erased content out of free pages too. Returns the obstacle in words; empty if there was none."""
+
+    def copies(self) -> tuple[str, ...]:
+        """Copies of the store that can be known from here."""
+
     def backup(self, target: Path) -> Mapping[str, int]:
-        """Copy what is committed to a new file. Returns where the log of each workspace ends in it."""
+        """Copy the committed state to a new file. Returns the end of each workspace's log in it."""
 
     def close(self) -> None:
         """Close the connection."""
 
 
+Question: TypeAlias = "tuple[str, tuple[Any, ...]]"
+"""A read, with its values."""
+HEAD = "SELECT head, learnt, audit, size, edge, note FROM workspace WHERE ws = ?"
+"""Where the log of a workspace ends: what every transaction reads first."""
 FIND = "SELECT ws FROM workspace WHERE name = ?"
 ENROLL = "INSERT INTO workspace (name) VALUES (?) ON CONFLICT DO NOTHING"
 

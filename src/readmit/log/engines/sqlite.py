@@ -6,45 +6,31 @@ import sqlite3
 import time
 import weakref
 from contextlib import contextmanager
+from pathlib import Path
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from readmit.log.backup import copy
+from readmit.log.backup import copies_beside, copy
 from readmit.log.engines.listener import Doorbell
 from readmit.log.engines.locks import BesideFile, InProcess, Locks
-from readmit.log.engines.shared_commit import SharedConnection
-from readmit.log.engines.sql import ENROLL, FIND, Level, flush
+from readmit.log.engines.shared_commit import SharedConnection, Transaction
+from readmit.log.engines.sql import ENROLL, FIND, FoundRows, Level, flush
 from readmit.log.engines.sqlite_files import OpenFiles, create_private, identity_of, unopened
-from readmit.log.engines.sqlite_schema import check, flaws_of, is_made, make, store_id
-from readmit.log.tree.pending_changes import NOTHING
+from readmit.log.engines.sqlite_schema import check, flaws_of, guard, is_made, make, store_id
 from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from readmit.log.engines.shared_commit import Group
-    from readmit.log.engines.sql import Rows
+    from readmit.log.engines.sql import Question, Rows
     from readmit.log.gathered_observations import Gathered
 
 BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.01
 _NOT_FILES = ("", ":memory:")
 _EXECUTE = sqlite3.Connection.execute
-
-
-class FoundRows(list[Any]):
-    """Rows that were fetched while the connection was this thread's alone."""
-
-    __slots__ = ()
-    rowcount = -1
-
-    def fetchone(self) -> Any:
-        return self.pop(0) if self else None
-
-    def fetchall(self) -> list[Any]:
-        return self
 
 
 class SqliteStatements(sqlite3.Connection):
@@ -144,9 +130,9 @@ class SqliteConnection(SharedConnection):
             row = self.sql.execute(FIND, (workspace,)).fetchone()
         return int(row[0])
 
-    def atomic(self, *, short: bool = False) -> SqliteTransaction:
+    def atomic(self, *, short: bool = False, ask: Question | None = None) -> Transaction:
         """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
-        return SqliteTransaction(self, short=short)
+        return Transaction(self, short=short, ask=ask)
 
     def reading(self) -> AbstractContextManager[Any]:
         """Several reads of one consistent state."""
@@ -169,7 +155,7 @@ class SqliteConnection(SharedConnection):
                 if self.sql.in_transaction:
                     self.sql.execute("ROLLBACK")
 
-    def begin(self, *, short: bool = False) -> Level:
+    def begin(self, *, short: bool = False, ask: Question | None = None) -> Level:  # noqa: ARG002
         """Open a transaction, or a level within one. A short one may share a commit with others."""
         self._acquire(short=short)
         level = self._depth
@@ -206,6 +192,11 @@ class SqliteConnection(SharedConnection):
             watcher.opening()
         self.sql.execute(statement)
         self.turn += 1
+
+    def explain(self, error: BaseException | None) -> None:
+        """Raise SQLite's error as the store's, with what to do about it."""
+        if isinstance(error, sqlite3.Error):
+            raise failure(error, self.path) from error
 
     def end(self, opened: Level, *, undo: bool) -> None:
         """Close a level: keep its writes, or roll them back."""
@@ -293,8 +284,28 @@ class SqliteConnection(SharedConnection):
         """Read what the write-ahead log still holds for the database; an error if some of it is missing."""
         self.sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
+    @contextmanager
+    def rewriting(self, table: str) -> Iterator[None]:
+        """Let the open transaction change rows of an append-only table. Afterwards it refuses changes again."""
+        self.sql.execute("PRAGMA secure_delete = ON").fetchall()
+        self.sql.execute(f"DROP TRIGGER {table}_update_refused")
+        yield
+        self.sql.execute(guard(table, "update"))
+
+    def _compact(self) -> str:
+        try:
+            self.sql.execute("VACUUM").fetchall()
+            (busy, *_) = self.sql.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.OperationalError as error:
+            return f"the file could not be rewritten ({error}): close the store in other programs and repeat it"
+        return "another program reads the store, so its write-ahead log stays until that ends" if busy else ""
+
+    def copies(self) -> tuple[str, ...]:
+        """Files beside the store that are copies of it: backups, and what a restore has set aside."""
+        return () if self.path in _NOT_FILES else copies_beside(Path(self.path), self.store_id)
+
     def backup(self, target: Path) -> dict[str, int]:
-        """Copy what is committed to a new file. Returns where the log of each workspace ends in it."""
+        """Copy the committed state to a new file. Returns the end of each workspace's log in it."""
         with self.lock:
             if self._depth:
                 raise StoreError("a backup holds what is committed: make it after the batch")
@@ -312,24 +323,6 @@ class SqliteConnection(SharedConnection):
                 self._files.close()
                 self._files = None
         self.bell.close()
-
-
-class SqliteTransaction:
-    """One level of a transaction. A class, not a generator: it is entered once per event."""
-
-    __slots__ = ("_connection", "_level")
-
-    def __init__(self, connection: SqliteConnection, *, short: bool) -> None:
-        self._connection = connection
-        self._level = Level(0, None, NOTHING, short)
-
-    def __enter__(self) -> None:
-        self._level = self._connection.begin(short=self._level.short)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        self._connection.end(self._level, undo=kind is not None)
-        if isinstance(error, sqlite3.Error):
-            raise failure(error, self._connection.path) from error
 
 
 def _log_ahead(sql: SqliteStatements) -> None:

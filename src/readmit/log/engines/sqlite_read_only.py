@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
-    from readmit.log.engines.sql import End, Watcher
+    from readmit.log.engines.sql import End, Question, Watcher
     from readmit.log.gathered_observations import Gathered
 
 CACHE = -32_768
@@ -77,7 +77,7 @@ class ReadOnlyConnection:
         """Let something take part in every read."""
         self._watcher = weakref.ref(watcher)
 
-    def atomic(self, *, short: bool = False) -> AbstractContextManager[None]:  # noqa: ARG002 - of the protocol
+    def atomic(self, *, short: bool = False, ask: Question | None = None) -> AbstractContextManager[None]:  # noqa: ARG002 - of the protocol
         raise StoreError(f"{self._path} was opened to be read only")
 
     @contextmanager
@@ -96,6 +96,15 @@ class ReadOnlyConnection:
         finally:
             self._reads = False
             self.sql.execute("ROLLBACK")
+
+    def rewriting(self, table: str) -> AbstractContextManager[None]:
+        raise StoreError(f"{self._path} was opened to be read only: nothing in {table} can be erased")
+
+    def compact(self) -> str:
+        raise StoreError(f"{self._path} was opened to be read only")
+
+    def copies(self) -> tuple[str, ...]:
+        return ()
 
     def backup(self, target: Path) -> Mapping[str, int]:
         raise StoreError(f"{self._path} was opened to be read only, and cannot be copied to {target}")

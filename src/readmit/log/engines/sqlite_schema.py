@@ -91,11 +91,6 @@ TABLES = """
         ws INTEGER NOT NULL, item TEXT NOT NULL, epoch INTEGER NOT NULL,
         PRIMARY KEY (ws, item, epoch)
     ) WITHOUT ROWID;
-    CREATE TABLE slot_reach (
-        ws INTEGER NOT NULL, task TEXT NOT NULL, slot TEXT NOT NULL,
-        principal TEXT NOT NULL, role TEXT NOT NULL,
-        PRIMARY KEY (ws, task, slot, principal, role)
-    ) WITHOUT ROWID;
     CREATE TABLE slot_item (
         ws INTEGER NOT NULL, task TEXT NOT NULL, slot TEXT NOT NULL, epoch INTEGER NOT NULL,
         PRIMARY KEY (ws, task, slot, epoch)
@@ -153,12 +148,17 @@ TABLES = """
 
 # The log and the audit are append-only, for other programs on the same file too.
 APPEND_ONLY_TABLES = ("event", "audit", "commit_record", "decision")
-APPEND_ONLY = tuple(
-    f"CREATE TRIGGER {table}_{verb}_refused BEFORE {verb} ON {table} "
-    f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
-    for table in APPEND_ONLY_TABLES
-    for verb in ("update", "delete")
-)
+
+
+def guard(table: str, verb: str) -> str:
+    """The trigger that keeps a table append-only."""
+    return (
+        f"CREATE TRIGGER {table}_{verb}_refused BEFORE {verb} ON {table} "
+        f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
+    )
+
+
+APPEND_ONLY = tuple(guard(table, verb) for table in APPEND_ONLY_TABLES for verb in ("update", "delete"))
 
 
 def is_made(connection: sqlite3.Connection) -> bool:
@@ -225,10 +225,10 @@ def flaws_of(sql: SqlSession) -> list[str]:
     (encoding,) = sql.execute("PRAGMA encoding").fetchone()
     other = [] if encoding == "UTF-8" else [f"its texts are encoded in {encoding}, not UTF-8"]
     with made() as empty:
-        return other + differences(_objects(sql), dict(_objects(empty)))
+        return other + schema_differences(_objects(sql), dict(_objects(empty)))
 
 
-def differences(found: Iterable[tuple[str, str]], wanted: Mapping[str, str]) -> list[str]:
+def schema_differences(found: Iterable[tuple[str, str]], wanted: Mapping[str, str]) -> list[str]:
     """The objects of a database that are not those that are wanted, each as its name and its definition."""
     flaws, left = [], dict(wanted)
     for name, text in found:

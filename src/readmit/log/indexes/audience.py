@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 ANY = ""
 STATE = "state"
-OBSERVATION = "observation"
 
 Row = tuple[str, str, str]
 """Task, principal, role."""

@@ -16,8 +16,9 @@ from readmit.log.engines.sql import SHIFT, chunks
 from readmit.log.indexes.audience import ANY
 from readmit.log.indexes.stated import FRONTIER, TERM, LastStatements
 from readmit.log.indexes.totals import ENDED, WriterTotals
+from readmit.log.tree.remnants import is_remnant
 from readmit.records.acts.event import Link, Resolve
-from readmit.records.canonical import digest
+from readmit.records.canonical import SALT_BYTES, digest
 from readmit.records.error_types import TamperedError
 from readmit.records.items import Frontier, Item, Obligation, decode_item
 from readmit.records.same_statement import same_statement
@@ -58,6 +59,7 @@ class Endings:
     def __init__(self, sql: SqlSession, ws: int, commits: Commits) -> None:
         self._sql = sql
         self._base = ws << SHIFT
+        self._commits = commits
         self._stated = LastStatements(commits)
         self._totals = WriterTotals(commits)
 
@@ -103,9 +105,12 @@ class Endings:
         found: dict[int, bytes] = {}
         for marks, part in chunks(wanted):
             found |= dict(self._sql.execute(f"{_BODIES} ({marks})", part).fetchall())
-        if wanted != {pos: hashlib.sha256(body).digest() for pos, body in found.items()}:
+        if wanted.keys() != found.keys() or not all(
+            hashlib.sha256(body).digest() == wanted[pos] or is_remnant(self._commits, pos - self._base, body)
+            for pos, body in found.items()
+        ):
             raise TamperedError("what was stated last about a slot or a duty: an event was altered or removed")
-        return [decode_item(body) for body in found.values()]
+        return [decode_item(body[SALT_BYTES:]) for body in found.values()]
 
 
 def _place(item: Item) -> Holding | None:
@@ -114,7 +119,7 @@ def _place(item: Item) -> Holding | None:
         return None
     scope = item.scope
     task = scope.task or ANY
-    uses: tuple[Any, ...] = (scope.principals, item.purposes, item.tasks)
+    uses: tuple[Any, ...] = (scope.principals, item.purposes, item.applies_to)
     readers = digest(tuple(sorted(set(one)) for one in uses))[:32] if any(uses) else ANY
     if isinstance(item, Frontier):
         return Holding(FRONTIER, item.obligation, task, readers)
@@ -128,7 +133,7 @@ def _replaces(item: Item, other: Item) -> bool:
         and set(item.scope.principals) != {item.by}
         and _overlap(item.scope.principals, other.scope.principals)
         and _overlap(item.purposes, other.purposes)
-        and _overlap(item.tasks, other.tasks)
+        and _overlap(item.applies_to, other.applies_to)
         and not same_statement(item, other)
     )
 

@@ -10,15 +10,13 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from readmit.log.engines.sql import PAGE, SHIFT
-from readmit.log.indexes.audience import ANY, OBSERVATION, STATE, rows_of
+from readmit.log.indexes.audience import ANY, STATE, rows_of
 from readmit.log.indexes.endings import Endings
-from readmit.log.indexes.seen_observations import block_end, observed_key
+from readmit.log.indexes.seen_observations import EPOCH, blocks, is_of, observed_key, observed_value, sought
 from readmit.log.indexes.stated import DEPENDENCY, SLOT, LastStatements
 from readmit.log.indexes.totals import OPENED, WriterTotals
-from readmit.log.tree.state_map import key_of
+from readmit.log.tree.state_map import key_of, keys_of
 from readmit.records.acts.event import KeyChange
-from readmit.records.canonical import digest
-from readmit.records.error_types import TamperedError
 from readmit.records.evidence import Evidence
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.same_statement import kin_of
@@ -42,32 +40,25 @@ INDEXES = {
     "audience": ("class", "task", "principal", "role", "epoch"),
     "about": ("item", "epoch"),
     "slot_item": ("task", "slot", "epoch"),
-    "slot_reach": ("task", "slot", "principal", "role"),
     "binding": ("item", "evidence"),
     "milestone": ("kind", "key", "epoch"),
     "kin": ("key", "epoch"),
 }
 """Every index, with its columns besides the workspace's number."""
 _BIND = "INSERT INTO binding VALUES (?, ?, ?)"
-_EVIDENCE = """
-    SELECT pos, id, kind, by, at, given, learnt, digest, signature FROM event
-    WHERE pos = ? + (SELECT epoch FROM filed WHERE ws = ? AND digest = ?)
-"""
+_EVIDENCE = f"SELECT pos, id, kind, by, at, given, learnt, digest, signature FROM event WHERE pos = ? + {EPOCH}"
 _KIN = "INSERT INTO kin VALUES (?, ?, ?)"
 _REACH = "INSERT INTO audience VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-_REACH_ALL = """
-    INSERT INTO audience SELECT ?, ?, ?, ?, ?, pos - ? FROM event WHERE pos >= ? AND pos <= ? ON CONFLICT DO NOTHING
-"""
 
 
-def stored_rows(sql: SqlSession, ws: int, index: str) -> Iterator[tuple[Any, ...]]:
-    """The rows of one index for a workspace, page by page."""
+def stored_rows(sql: SqlSession, ws: int, index: str, within: str = "") -> Iterator[list[tuple[Any, ...]]]:
+    """The rows of one index for a workspace, in pages; only some of them if a condition is given."""
     names = ", ".join(INDEXES[index])
-    query = f"SELECT {names} FROM {index} WHERE ws = ? {{}} ORDER BY {names} LIMIT {PAGE}"
+    query = f"SELECT {names} FROM {index} WHERE ws = ? {within} {{}} ORDER BY {names} LIMIT {PAGE}"
     rows = sql.execute(query.format(""), (ws,)).fetchall()
     after = query.format(f"AND ({names}) > ({', '.join('?' * len(INDEXES[index]))})")
     while rows:
-        yield from rows
+        yield rows
         rows = sql.execute(after, (ws, *rows[-1])).fetchall()
 
 
@@ -90,7 +81,7 @@ def audience_key(kind: str, row: Row) -> str:
 
 
 def name_key(draft: Draft) -> str:
-    """The key under which an event that is no observation is found: an item through what is about it."""
+    """State-map key of an event that is no observation; an item's is that of the events about it."""
     item = draft.payload
     if isinstance(item, Item) and draft.id == draft.kind.event_id(item.id):
         return key_of("about", item.id)
@@ -115,16 +106,6 @@ def worked_key(by: str) -> str:
 def worked_value(epoch: int) -> bytes:
     """State-map value: the epoch, big-endian."""
     return epoch.to_bytes(8, "big")
-
-
-def reach_key(task: str, slot: str) -> str:
-    """State-map key of a slot's audience."""
-    return key_of("slot", task, slot, "reach")
-
-
-def reach_digest(rows: Iterable[Row]) -> bytes:
-    """State-map value of a slot's audience: the digest of its rows."""
-    return bytes.fromhex(digest(sorted(rows)))
 
 
 class Indexes:
@@ -152,13 +133,11 @@ class Indexes:
         if isinstance(draft.payload, Item):
             base = self._ws << SHIFT
             for digest in {receipt.evidence for receipt in draft.payload.receipts}:
-                row = self._sql.execute(_EVIDENCE, (base, self._ws, digest)).fetchone()
-                if row is not None:
+                row = self._sql.execute(_EVIDENCE, (base, *sought(self._ws, digest))).fetchone()
+                if row is not None and is_of(digest, row[7], row[1]):
                     pos, name, kind, by, at, given, learnt, stored, signature = row
                     data = event_data(pos - base, name, kind, by, at, given, learnt, stored, signature)
                     self._commits.check_event(pos - base, leaf_hash(data))
-                    if stored != digest:
-                        raise TamperedError(f"evidence {digest!r} is filed under another's epoch: an index was altered")
                     found[digest] = (pos - base, by, said_at(at, learnt, given))
         return found
 
@@ -183,7 +162,7 @@ class Indexes:
         self._endings.file(epoch, draft, learnt, ending)
         match draft.payload:
             case Evidence() as evidence:
-                self._reach(epoch, OBSERVATION, rows_of(evidence.scope), leaf)
+                self._observe(rows_of(evidence.scope), epoch, (leaf,))
             case Item() as item:
                 for digest_, (evidence_epoch, _, _) in bound.items():
                     sql.execute(_BIND, (ws, epoch, evidence_epoch))
@@ -191,11 +170,11 @@ class Indexes:
                 self._add_item(epoch, item, learnt, leaf)
                 self._milestones(kind, item, epoch, leaf)
             case payload if kind.reaches is not None:
-                self._reach(epoch, STATE, [kind.reaches(payload)], leaf)
+                self._reach(epoch, [kind.reaches(payload)], leaf)
                 self._milestones(kind, payload, epoch, leaf)
             case payload if draft.about:
                 reached = {row for touched in draft.about for row in self._reach_of(touched)}
-                self._reach(epoch, STATE, reached, leaf)
+                self._reach(epoch, reached, leaf)
                 self._milestones(kind, payload, epoch, leaf)
             case payload:
                 self._milestones(kind, payload, epoch, leaf)
@@ -208,25 +187,25 @@ class Indexes:
         if (key := kin_of(item)) is not None:
             self._sql.execute(_KIN, (self._ws, key, epoch))
             self._commits.extend(key_of("kin", key), leaf)
-        self._reach(epoch, STATE, self._extend(epoch, item, leaf), leaf)
+        self._reach(epoch, self._extend(epoch, item, leaf), leaf)
 
     def add_observations(self, first: int, drafts: Iterable[Draft], leaves: Sequence[bytes]) -> None:
         """Index observations at consecutive epochs, grouped by audience."""
-        ws, base, start = self._ws, self._ws << SHIFT, first
-        entries = list(drafts)
-        for epoch, draft in enumerate(entries, first):
-            self._commits.assign(worked_key(draft.by), worked_value(epoch))
+        start, entries = first, list(drafts)
+        for by, epoch in {draft.by: epoch for epoch, draft in enumerate(entries, first)}.items():
+            self._commits.assign(worked_key(by), worked_value(epoch))
         scopes = [draft.payload.scope for draft in entries if isinstance(draft.payload, Evidence)]
         for scope, run in groupby(scopes):
             last = first + len(list(run)) - 1
-            for row in rows_of(scope):
-                self._sql.execute(_REACH_ALL, (ws, OBSERVATION, *row, base, base + first, base + last))
-                at = first
-                while at <= last:
-                    end = min(last, block_end(at))
-                    self._commits.extend_all(observed_key(row, at), leaves[at - start : end + 1 - start])
-                    at = end + 1
+            for at, end in blocks(first, last):
+                self._observe(rows_of(scope), at, leaves[at - start : end + 1 - start])
             first = last + 1
+
+    def _observe(self, rows: Iterable[Row], first: int, leaves: Sequence[bytes]) -> None:
+        """Let some audiences see observations at consecutive epochs of one block."""
+        for row in rows:
+            key = observed_key(row, first)
+            self._commits.assign(key, observed_value(self._commits.value(key), first, leaves))
 
     def _extend(self, epoch: int, item: Item, leaf: bytes) -> set[Row]:
         """A new statement about a slot also reaches readers of an earlier one, which it may replace."""
@@ -241,21 +220,11 @@ class Indexes:
         self._commits.extend(key_of("slot", task, item.slot), leaf)
         before = self._slot_reach(task, item.slot)
         if new := rows - before:
-            self._commits.assign(reach_key(task, item.slot), reach_digest(before | new))
-        self._sql.executemany(
-            "INSERT INTO slot_reach VALUES (?, ?, ?, ?, ?)",
-            [(self._ws, task, item.slot, principal, role) for _, principal, role in new],
-        )
+            self._stated.widen(item.slot, task, [(principal, role) for _, principal, role in before | new])
         return rows | before
 
     def _slot_reach(self, task: str, slot: str) -> set[Row]:
-        found = self._sql.execute(
-            "SELECT principal, role FROM slot_reach WHERE ws = ? AND task = ? AND slot = ?", (self._ws, task, slot)
-        )
-        rows = {(task, principal, role) for principal, role in found}
-        if self._commits.value(reach_key(task, slot)) != (reach_digest(rows) if rows else b""):
-            raise TamperedError(f"who learns of slot {slot!r}: an index row was altered, hidden or added")
-        return rows
+        return {(task, principal, role) for principal, role in self._stated.reach(slot, task)}
 
     def _reach_of(self, item_id: str) -> set[Row]:
         item = self._item(item_id)
@@ -264,19 +233,18 @@ class Indexes:
             rows |= self._slot_reach(item.scope.task or ANY, item.slot)
         return rows
 
-    def _reach(self, epoch: int, kind: str, rows: Iterable[Row], leaf: bytes) -> None:
+    def _reach(self, epoch: int, rows: Iterable[Row], leaf: bytes) -> None:
         # One by one: there is seldom more than one, and executemany costs more to start than it saves.
         for row in rows:
-            self._sql.execute(_REACH, (self._ws, kind, *row, epoch))
-            key = observed_key(row, epoch) if kind == OBSERVATION else audience_key(kind, row)
-            self._commits.extend(key, leaf)
+            self._sql.execute(_REACH, (self._ws, STATE, *row, epoch))
+            self._commits.extend(audience_key(STATE, row), leaf)
 
     def _milestones(self, kind: DeclaredKind, payload: object, epoch: int, leaf: bytes) -> None:
         if isinstance(payload, KeyChange):
             self._commits.hand_over(payload)
         name, keys = str(kind), list(kind.belongs(payload))
         # Together: a look has thousands.
-        self._commits.extend_each([key_of("milestone", name, key) for key in keys], leaf)
+        self._commits.extend_each(keys_of("milestone", [(name, key) for key in keys]), leaf)
         self._sql.executemany(
             "INSERT INTO milestone VALUES (?, ?, ?, ?)", [(self._ws, name, key, epoch) for key in keys]
         )

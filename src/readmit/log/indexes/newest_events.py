@@ -8,7 +8,7 @@ from readmit.log.engines.sql import blob, chunks
 from readmit.log.indexes.audience import STATE
 from readmit.log.indexes.index_rows import audience_key
 from readmit.log.tree.running_digest import check_digest, check_last
-from readmit.log.tree.state_map import key_of
+from readmit.log.tree.state_map import keys_of
 from readmit.records.error_types import TamperedError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def latest_of(rows: EventRows, kind: DeclaredKind, keys: Iterable[str], until: i
     epochs = {epoch for key, epoch in newest.items() if key not in later}
     events = {event.epoch: event for event in rows.load(epochs.union(*lists.values()))}
     within = str(kind)
-    named = {key: key_of("milestone", within, key) for key in wanted}
+    named = dict(zip(wanted, keys_of("milestone", [(within, key) for key in wanted]), strict=True))
     values = rows.commits.values(named.values())
     chosen: dict[str, int] = {}
     # Keys that always had the same events, as sources that are looked at together, have the same digest.

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.log.indexes.audience import STATE
-from readmit.log.indexes.index_rows import audience_key, reach_key
+from readmit.log.indexes.index_rows import audience_key
+from readmit.log.indexes.seen_observations import plain_id
 from readmit.log.tree.state_map import key_of
 from readmit.records.acts.event import EventKind
 from readmit.records.error_types import TamperedError
@@ -30,6 +31,15 @@ _FIRST_READERS = """
     SELECT task, principal, role FROM audience WHERE ws = ? AND class = ? ORDER BY task, principal, role LIMIT 1
 """
 _NEXT_KEY = "SELECT min(key) FROM milestone WHERE ws = ? AND kind = ? AND key > ?"
+# Ids are printable ASCII, so every id with a prefix sorts before the prefix followed by DEL.
+_DEL = "\x7f"
+_IDS = "SELECT id FROM name WHERE ws = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?"
+_FILED = "SELECT digest FROM filed WHERE ws = ? AND digest >= ? AND digest < ? ORDER BY digest LIMIT ?"
+_NAMED = """
+    SELECT event.digest FROM name JOIN event ON event.pos = ? + name.epoch
+    WHERE name.ws = ? AND name.id >= ? AND name.id < ? AND event.digest >= ? AND event.digest < ?
+    AND name.id = ? || substr(event.digest, 1, 32) ORDER BY name.id LIMIT ?
+"""
 _SLOTS = "SELECT DISTINCT task, slot FROM slot_item WHERE ws = ? ORDER BY task, slot"
 
 
@@ -47,8 +57,7 @@ def audiences(rows: EventRows) -> list[Row]:
 def slots(rows: EventRows) -> list[tuple[str, str]]:
     """Every slot that some item is about, with its task, in order."""
     found = [(task, slot) for task, slot in rows.sql.execute(_SLOTS, (rows.ws,)).fetchall()]
-    keys = (key for one in found for key in (key_of("slot", *one), reach_key(*one)))
-    _check(rows, _within("slot"), keys, "the slots")
+    _check(rows, _within("slot"), (key_of("slot", *one) for one in found), "the slots")
     return found
 
 
@@ -66,17 +75,25 @@ def keys(rows: EventRows, kind: DeclaredKind) -> list[str]:
 
 def beginning_with(rows: EventRows, space: str, beginning: str, limit: int) -> list[str]:
     """Ids in a name space, or digests of evidence, with this prefix, in order."""
-    table, column, prefix = ("filed", "digest", "") if space == EVIDENCE else ("name", "id", f"{space}:")
+    if space == EVIDENCE:
+        return _digests(rows, beginning, limit)
+    prefix = f"{space}:"
     first = prefix + beginning
-    # Ids are printable ASCII, so every id with this prefix sorts before the prefix followed by DEL.
-    query = f"SELECT {column} FROM {table} WHERE ws = ? AND {column} >= ? AND {column} < ? ORDER BY {column} LIMIT ?"
-    found = [name for (name,) in rows.sql.execute(query, (rows.ws, first, f"{first}\x7f", limit)).fetchall()]
+    found = [name for (name,) in rows.sql.execute(_IDS, (rows.ws, first, f"{first}{_DEL}", limit)).fetchall()]
     names = [name.removeprefix(prefix) for name in found]
     # The map has no keys for the names of observations. An item is found through what is about it.
-    if len(found) < limit and space not in {EVIDENCE, EventKind.OBSERVE.prefix}:
+    if len(found) < limit and space != EventKind.OBSERVE.prefix:
         use, listed, start = ("about", names, beginning) if space == EventKind.RECORD.prefix else ("name", found, first)
         _check(rows, key_of(use, start)[:-2], (key_of(use, one) for one in listed), f"ids of {space} events")
     return names
+
+
+def _digests(rows: EventRows, beginning: str, limit: int) -> list[str]:
+    """Digests of evidence with this prefix, in order, found through ``filed`` and through the names after digests."""
+    end, first = f"{beginning}{_DEL}", plain_id(beginning)
+    found = rows.sql.execute(_FILED, (rows.ws, beginning, end, limit)).fetchall()
+    named = (rows.base, rows.ws, first, f"{first}{_DEL}", beginning, end, plain_id(""), limit)
+    return sorted({digest for (digest,) in found + rows.sql.execute(_NAMED, named).fetchall()})[:limit]
 
 
 def _within(*parts: str) -> str:

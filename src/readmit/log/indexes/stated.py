@@ -1,4 +1,6 @@
-"""The meanings of a name, and the last statement about a slot or an obligation: values of the signed map alone.
+"""The meanings of a name, the last statement about a slot or an obligation, and the audience of a slot.
+
+These are values of the signed map alone.
 
 One value holds the meanings of a name and the last statements about it on every task. Statements on a single task are a
 value of their own, and the names of these tasks are numbered, so that no value grows with the number of tasks.
@@ -14,7 +16,7 @@ from readmit.log.indexes.audience import ANY
 from readmit.log.tree.state_map import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from readmit.log.tree.commits import Commits
 
@@ -32,6 +34,8 @@ class Stated(msgspec.Struct, array_like=True, gc=False):
     tasks: int = 0
     """On how many single tasks there are statements."""
     meanings: int = 0
+    reach: list[tuple[str, str]] = []
+    """Principals and roles that learn of statements about a slot on this task, sorted."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -62,6 +66,16 @@ class LastStatements:
         if not term.meanings & meaning:
             term.meanings |= meaning
             self._commits.assign(_key(TERM, name, ANY), _encode(term))
+
+    def reach(self, slot: str, task: str) -> list[tuple[str, str]]:
+        """Principals and roles that learn of statements about a slot on a task."""
+        return self.on(TERM, slot, task).reach
+
+    def widen(self, slot: str, task: str, reach: Iterable[tuple[str, str]]) -> None:
+        """Let these learn of statements about a slot on a task."""
+        stated = self.on(TERM, slot, task)
+        stated.reach = sorted(reach)
+        self._commits.assign(_key(TERM, slot, task), _encode(stated))
 
     def on(self, about: str, name: str, task: str) -> Stated:
         """The last statements on a task, or on every task."""

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from readmit.log.engines.sql import MASK, PAGE, SHIFT, blob, chunks, whole
+from readmit.log.engines.sql import HEAD, MASK, PAGE, SHIFT, blob, chunks, whole
 from readmit.log.tree.running_digest import ZERO, continued
 from readmit.log.tree.state_map import EMPTY, Root, StateMap
 from readmit.records.acts.event import EventKind, KeyChange
-from readmit.records.canonical import canonical, decode, digest_of
+from readmit.records.canonical import SALT_BYTES, canonical, decode, digest_of
 from readmit.records.error_types import SealError, TamperedError
 from readmit.trust.commit_record import Commit, event_data
 from readmit.trust.merkle import (
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from readmit.trust.merkle import Node
     from readmit.trust.sealer import Sealer
 
-_ROW = "SELECT head, learnt, audit, size, edge, note FROM workspace WHERE ws = ?"
 _BODY = "SELECT body FROM commit_record WHERE pos = ?"
 _NODES = "SELECT pos, nodes FROM commit_record WHERE pos IN"
 _ADD = "INSERT INTO commit_record VALUES (?, ?, ?, ?, ?, ?)"
@@ -120,6 +119,7 @@ class Commits:
         self._head = NOTHING
         self._row: tuple[object, ...] | None = None
         self._turn = -1
+        self._erases = False
         self._leaves: dict[int, tuple[int, list[bytes]]] = {}
         # Proven under the head. A commit of another process drops them all.
         self._values: dict[str, bytes] = {}
@@ -131,7 +131,7 @@ class Commits:
         """The end of the log at the beginning of the open transaction, verified once in it."""
         if self._turn == self._connection.turn:
             return self._head
-        found = self._sql.execute(_ROW, (self._ws,)).fetchone()
+        found = self._sql.execute(HEAD, (self._ws,)).fetchone()
         if found is None:
             raise TamperedError("the workspace is not there any more: its row was removed")
         row = tuple(found)
@@ -219,16 +219,13 @@ class Commits:
         for key in keys:
             self._changes.set(key, longer[values.get(key, b"")])
 
-    def extend_all(self, key: str, leaves: Iterable[bytes]) -> None:
-        """Add events to the running digest of a key."""
-        value = self.value(key)
-        for leaf in leaves:
-            value = continued(value, leaf)
-        self._changes.set(key, value)
-
     def hand_over(self, change: KeyChange) -> None:
         """The open transaction changes a signing key."""
         self._changes.keys.append(change)
+
+    def erase_keys(self) -> None:
+        """Take keys without a value out of the map when the open transaction commits. Reads the whole map."""
+        self._erases = True
 
     def assign(self, key: str, value: bytes) -> None:
         """Give a key a value; empty for none."""
@@ -283,7 +280,7 @@ class Commits:
                 data = event_data(pos - base, name, kind, by, at, given, learnt, digest, signature)
                 if leaves[pos - base - first] != leaf_hash(data) or digest_of(body) != digest:
                     raise TamperedError(f"event {pos - base} is not the one under the signed checkpoint")
-                changes.append(decode(body, KeyChange, what="key change"))
+                changes.append(decode(blob(body)[SALT_BYTES:], KeyChange, what="key change"))
             yield Handover(number, blob(note), tuple(changes))
 
     def containing(self, epoch: int) -> tuple[Commit, bytes]:
@@ -361,7 +358,8 @@ class Commits:
     def seal(self) -> None:
         """Write the record of the open transaction and sign the new head."""
         changes, head, end = self._changes, self.head(), self._connection.end_of_log
-        root = self._map.update(head.state, changes.values)
+        write = self._map.rewrite if self._erases else self._map.update
+        root, self._erases = write(head.state, changes.values), False
         commit = Commit(
             number=head.commit.number + 1,
             epoch=head.commit.epoch if end is None else end.epoch,

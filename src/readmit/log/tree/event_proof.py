@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from readmit.log.tree.remnants import is_remnant
+from readmit.records.canonical import SALT_BYTES
 from readmit.records.error_types import UnknownError
 from readmit.records.items import Item
 from readmit.trust.commit_record import EventParts
@@ -25,14 +27,13 @@ def parts_of(rows: EventRows, epoch: int, size: int) -> EventParts:
                 f"the signed head covers {size} commits, and workspace {rows.workspace!r} has {newest.edge.size}; "
                 "the head is of another log, or this one was rolled back"
             )
-        event = rows.checked(epoch)
+        row, event = rows.checked_row(epoch)
         commit, record = commits.containing(epoch)
         if commit.number > size:
             raise UnknownError(
                 f"event {epoch} is in commit {commit.number}, and the signed head covers only {size}; use a newer head"
             )
         _, first, leaves = commits.leaves_of(epoch)
-        (row,) = rows.at((epoch,))
         evidence = rows.evidence_for((epoch,)) if isinstance(event.payload, Item) else {}
         return EventParts(
             number=commit.number,
@@ -41,5 +42,6 @@ def parts_of(rows: EventRows, epoch: int, size: int) -> EventParts:
             event=rows.data(row, event, evidence),
             leaves=leaves,
             place=epoch - first,
-            body=bytes(row[6]),
+            salt=event.salt,
+            body=None if is_remnant(commits, epoch, row[6]) else bytes(row[6])[SALT_BYTES:],
         )

@@ -7,26 +7,24 @@ give must then be all and only those of the map, so a row that was altered, hidd
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
-from itertools import chain, groupby, zip_longest
+from itertools import chain, groupby, islice, zip_longest
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from readmit.log.derived_texts import derived_digest, derived_key
-from readmit.log.engines.sql import MASK, SHIFT
-from readmit.log.indexes.audience import OBSERVATION
+from readmit.log.engines.sql import MASK, PAGE, SHIFT
 from readmit.log.indexes.index_rows import carried_key, carried_leaf, stored_rows, worked_key, worked_value
-from readmit.log.indexes.seen_observations import BITS
+from readmit.log.indexes.seen_observations import OBSERVED, block_of, covers, epochs_in
 from readmit.log.indexes.stated import FRONTIER, TERM
 from readmit.log.indexes.totals import BESIDE
 from readmit.log.ledger import LEDGER, source_digest, source_key
+from readmit.log.tree.remnants import NAME_KEY, REMNANT
 from readmit.log.tree.running_digest import ZERO, running
-from readmit.log.tree.state_map import EMPTY, key_of
+from readmit.log.tree.state_map import EMPTY, key_of, keys_of
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.kinds import KINDS
-from readmit.records.canonical import digest
 from readmit.text.english import counted
 from readmit.trust.merkle import HASH_BYTES
 
@@ -37,8 +35,6 @@ if TYPE_CHECKING:
     from readmit.log.tree.state_map import Entry, Root
 
 _PAGE = 5_000
-_LEDGERS = f'["{LEDGER}",'
-_LEDGER = _LEDGERS.encode()
 _NODES = "SELECT start, body FROM node WHERE ws = ? AND level = ? AND start > ? ORDER BY start LIMIT ?"
 _FIRST_NODE = "SELECT start, body FROM node WHERE ws = ? AND level = ? AND start = ''"
 _CARRIED = """
@@ -46,16 +42,29 @@ _CARRIED = """
     JOIN event AS evidence ON evidence.pos = ? + binding.evidence JOIN event AS item ON item.pos = ? + binding.item
     WHERE binding.ws = ? ORDER BY 1, 2
 """
+_AUDIENCES = """
+    SELECT class, task, principal, role FROM audience WHERE ws = ? {} ORDER BY class, task, principal, role LIMIT 1
+"""
+_BEYOND = "AND (class, task, principal, role) > (?, ?, ?, ?)"
+_EPOCHS = f"""
+    SELECT epoch FROM audience WHERE ws = ? AND class = ? AND task = ? AND principal = ? AND role = ? {{}}
+    ORDER BY epoch LIMIT {_PAGE}
+"""
 _WORKED = "SELECT by, max(pos) FROM event WHERE pos > ? AND pos <= ?"
 _DERIVED = "SELECT kind, maker, source, body FROM derived WHERE ws = ?"
 _SOURCES = "SELECT backend, record, body FROM source WHERE ws = ? ORDER BY backend, record"
 _MOST_NAMED = 3
 _chunk = msgspec.msgpack.Decoder(list[tuple[str, bytes]]).decode
 _parts = msgspec.json.Decoder(list[str]).decode
-MAP_ALONE = tuple(f'["{use}",' for use in (LEDGER, TERM, FRONTIER, *BESIDE, *BESIDE.values()))
+_OBSERVED = f'["{OBSERVED}",'
+_ALONE = (LEDGER, TERM, FRONTIER, REMNANT, NAME_KEY, *BESIDE, *BESIDE.values())
+MAP_ALONE = (_OBSERVED, *(f'["{use}",' for use in _ALONE))
 """Prefixes of keys whose values are in the map and in no table."""
 # Items are found through what is about them, and observations through their digest, not through their names.
-UNMAPPED_NAMES = (f"{EventKind.RECORD.prefix}:", f"{EventKind.OBSERVE.prefix}:")
+_MAPPED_NAMES = " ".join(
+    f"AND substr(id, 1, {len(prefix) + 1}) <> '{prefix}:'"
+    for prefix in (EventKind.RECORD.prefix, EventKind.OBSERVE.prefix)
+)
 
 
 class IndexCheck:
@@ -70,8 +79,7 @@ class IndexCheck:
     def run(self, root: Root) -> None:
         """Compare everything that the map under a root holds with the stored rows."""
         flawed: dict[str, list[str]] = {}
-        signed = (entry for entry in self._signed(root) if not entry[0].startswith(MAP_ALONE))
-        for key, flaw in differences(signed, self.stored()):
+        for key, flaw in differences(self._signed(root), self._stored()):
             table, what = _about(key)
             flawed.setdefault(table, []).append(f"{flaw} {what}")
         for table, flaws in flawed.items():
@@ -80,17 +88,38 @@ class IndexCheck:
 
     # The signed side.
 
-    def _signed(self, root: Root) -> Iterator[Entry]:
-        """All entries of the map, its chunks checked level by level, with one chunk of each level in memory."""
+    def _signed(self, root: Root) -> Iterator[list[Entry]]:
+        """The entries of the map that have rows, its chunks checked level by level, one of each level in memory."""
         entries: Iterator[Entry] = iter(() if root == EMPTY else (("", root.hash),))
-        for level in range(root.level, -1, -1):
+        for level in range(root.level, 0, -1):
             entries = chain.from_iterable(self._level(level, entries))
+        page: list[Entry] = []
+        for chunk in self._level(0, entries):
+            page += self._with_rows(chunk)
+            if len(page) >= PAGE:
+                yield page
+                page = []
+        yield page
         (more,) = self._sql.execute(
             "SELECT count(*) FROM node WHERE ws = ? AND (level > ? OR level < 0)", (self._ws, root.level)
         ).fetchone()
         if more:
             self._problems.append(f"the table 'node' has {counted(more, 'row')} that no signed state leads to")
-        return entries
+
+    def _with_rows(self, chunk: list[Entry]) -> list[Entry]:
+        """The entries of a chunk that have rows. The others are in the map alone; those of observations are checked."""
+        first = chunk[0][0]
+        # Most chunks hold keys of one use.
+        if chunk[-1][0].startswith(first[: first.index('"', 2) + 1]) and not first.startswith(_OBSERVED):
+            return [] if first.startswith(MAP_ALONE) else chunk
+        for key, value in chunk:
+            if key.startswith(_OBSERVED) and not self._observed(key, value):
+                self._problems.append(f"the observations are not those that are signed for {key}")
+        return [entry for entry in chunk if not entry[0].startswith(MAP_ALONE)]
+
+    def _observed(self, key: str, value: bytes) -> bool:
+        leaves, size = self._leaves, HASH_BYTES
+        return covers(value, (bytes(leaves[(at - 1) * size : at * size]) for at in epochs_in(block_of(key), value)))
 
     def _level(self, level: int, above: Iterable[Entry]) -> Iterator[list[Entry]]:
         rows, sha, prefix = self._nodes(level), hashlib.sha256, bytes([level])
@@ -104,12 +133,7 @@ class IndexCheck:
                 continue
             body = bytes(row[1])
             if sha(prefix + body).digest() == hash_:
-                # How often a ledger was written is in the map alone.
-                yield (
-                    [one for one in _chunk(body) if not one[0].startswith(_LEDGERS)]
-                    if _LEDGER in body
-                    else _chunk(body)
-                )
+                yield _chunk(body)
             else:
                 self._problems.append(f"the table 'node' has a row that was altered, at {start!r}")
             row = next(rows, None)
@@ -133,72 +157,59 @@ class IndexCheck:
 
     def stored(self) -> Iterator[Entry]:
         """What the rows give, in nearly the order of the map."""
+        return chain.from_iterable(self._stored())
+
+    def _stored(self) -> Iterator[list[Entry]]:
         return chain(
             self._digests("about"),
-            self._running("audience", self._audiences()),
-            self._carried(),
-            self._derived(),
+            self._audiences(),
+            _paged(self._carried()),
+            _paged(self._derived()),
             self._digests("kin"),
             self._digests("milestone"),
-            self._names(),
-            self._slots(),
-            self._sources(),
-            self._worked(),
+            self._running("name", stored_rows(self._sql, self._ws, "name", _MAPPED_NAMES)),
+            self._digests("slot", "slot_item"),
+            _paged(self._sources()),
+            _paged(self._worked()),
         )
 
-    def _digests(self, index: str) -> Iterator[Entry]:
+    def _digests(self, use: str, index: str = "") -> Iterator[list[Entry]]:
         """The running digest of each key of an index, over the leaves of its events."""
-        return self._running(index, stored_rows(self._sql, self._ws, index))
+        return self._running(use, stored_rows(self._sql, self._ws, index or use))
 
-    def _audiences(self) -> Iterator[Any]:
-        """Rows of the audience index; those of observations with the block that they are signed in."""
-        for row in stored_rows(self._sql, self._ws, "audience"):
-            yield (*row[:-1], f"{row[-1] >> BITS:08x}", row[-1]) if row[0] == OBSERVATION else row
-
-    def _running(self, use: str, rows: Iterable[Any]) -> Iterator[Entry]:
-        leaves, sha, key, zero, size = self._leaves, hashlib.sha256, key_of, ZERO, HASH_BYTES
+    def _running(self, use: str, pages: Iterable[list[Any]]) -> Iterator[list[Entry]]:
+        leaves, sha, zero, size = self._leaves, hashlib.sha256, ZERO, HASH_BYTES
         current: tuple[str, ...] | None = None
         before, value = b"", zero
-        for row in rows:
-            if (parts := row[:-1]) != current:
-                if current is not None:
-                    yield key(use, *current), before + value
-                current, value = parts, zero
-            at = row[-1] * size
-            # Of an epoch that is not on the log there is no leaf, and no digest matches.
-            before, value = value, sha(value + leaves[at - size : at] if at > 0 else value).digest()
+        for page in pages:
+            entries: list[tuple[str, ...]] = []
+            values: list[bytes] = []
+            for row in page:
+                if (parts := row[:-1]) != current:
+                    if current is not None:
+                        entries.append(current)
+                        values.append(before + value)
+                    current, value = parts, zero
+                at = row[-1] * size
+                # Of an epoch that is not on the log there is no leaf, and no digest matches.
+                before, value = value, sha(value + leaves[at - size : at] if at > 0 else value).digest()
+            yield list(zip(keys_of(use, entries), values, strict=True))
         if current is not None:
-            yield key(use, *current), before + value
+            yield [(key_of(use, *current), before + value)]
 
-    def _names(self) -> Iterator[Entry]:
-        rows = stored_rows(self._sql, self._ws, "name")
-        return self._running("name", (row for row in rows if not row[0].startswith(UNMAPPED_NAMES)))
+    def _audiences(self) -> Iterator[list[Entry]]:
+        """The running digests of the audiences. Each has many rows, of which only the epochs are read."""
+        row = self._sql.execute(_AUDIENCES.format(""), (self._ws,)).fetchone()
+        while row is not None:
+            yield from self._running("audience", self._epochs(row))
+            row = self._sql.execute(_AUDIENCES.format(_BEYOND), (self._ws, *row)).fetchone()
 
-    def _slots(self) -> Iterator[Entry]:
-        """Slots, each after those that learn of it."""
-        reach = self._reach()
-        place, waiting = next(reach, (None, ("", b"")))
-        items = self._running("slot", stored_rows(self._sql, self._ws, "slot_item"))
-        for key, value in items:
-            while place is not None and waiting[0] < key:
-                yield waiting
-                place, waiting = next(reach, (None, ("", b"")))
-            yield key, value
-        if place is not None:
-            yield waiting
-            yield from (entry for _, entry in reach)
-
-    def _reach(self) -> Iterator[tuple[tuple[str, str], Entry]]:
-        current: tuple[str, str] | None = None
-        rows: list[tuple[str, str]] = []
-        for task, slot, principal, role in stored_rows(self._sql, self._ws, "slot_reach"):
-            if (task, slot) != current:
-                if current is not None:
-                    yield current, (key_of("slot", *current, "reach"), _reach_digest(current[0], tuple(rows)))
-                current, rows = (task, slot), []
-            rows.append((principal, role))
-        if current is not None:
-            yield current, (key_of("slot", *current, "reach"), _reach_digest(current[0], tuple(rows)))
+    def _epochs(self, audience: tuple[str, ...]) -> Iterator[list[Any]]:
+        values = (self._ws, *audience)
+        page = self._sql.execute(_EPOCHS.format(""), values).fetchall()
+        while page:
+            yield [(*audience, epoch) for (epoch,) in page]
+            page = self._sql.execute(_EPOCHS.format("AND epoch > ?"), (*values, page[-1][0])).fetchall()
 
     def _carried(self) -> Iterator[Entry]:
         """The items that each piece of evidence is bound to."""
@@ -226,28 +237,41 @@ class IndexCheck:
             yield source_key(backend, record), source_digest(body)
 
 
-@lru_cache(maxsize=4_096)
-def _reach_digest(task: str, rows: tuple[tuple[str, str], ...]) -> bytes:
-    return bytes.fromhex(digest(sorted((task, *row) for row in rows)))
+def _paged(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
+    while page := list(islice(entries, PAGE)):
+        yield page
 
 
-def differences(signed: Iterable[Entry], stored: Iterable[Entry]) -> Iterator[tuple[str, str]]:
+def differences(signed: Iterator[list[Entry]], stored: Iterator[list[Entry]]) -> Iterator[tuple[str, str]]:
     """The keys whose values differ, with how. Both come in nearly the same order, so few entries wait for the other."""
     lacking: dict[str, bytes] = {}
     beyond: dict[str, bytes] = {}
-    nothing = ("", b"")
-    for one, other in zip_longest(signed, stored, fillvalue=nothing):
-        if one == other:
-            continue
-        for (key, value), waiting, others in ((one, lacking, beyond), (other, beyond, lacking)):
-            if key in others and others[key] == value:
-                del others[key]
-            elif value:  # a record of a memory backend that was dropped keeps its key, without a value
-                waiting[key] = value
+    one, other = _next(signed), _next(stored)
+    while one or other:
+        many = min(len(one), len(other)) or max(len(one), len(other))
+        # Pages that are equal, which nearly all are, are compared at once.
+        if (left := one[:many]) != (right := other[:many]):
+            for entry, across in zip_longest(left, right, fillvalue=("", b"")):
+                if entry != across:
+                    _match(entry, lacking, beyond)
+                    _match(across, beyond, lacking)
+        one, other = one[many:] or _next(signed), other[many:] or _next(stored)
     for key in lacking:
         yield key, "has other rows than signed for" if key in beyond else "lacks rows for"
     for key in beyond.keys() - lacking.keys():
         yield key, "has, beyond what is signed, rows for"
+
+
+def _next(pages: Iterator[list[Entry]]) -> list[Entry]:
+    return next(filter(None, pages), [])
+
+
+def _match(entry: Entry, waiting: dict[str, bytes], others: dict[str, bytes]) -> None:
+    key, value = entry
+    if key in others and others[key] == value:
+        del others[key]
+    elif value:  # a record of a memory backend that was dropped keeps its key, without a value
+        waiting[key] = value
 
 
 def _about(key: str) -> tuple[str, str]:
@@ -255,8 +279,5 @@ def _about(key: str) -> tuple[str, str]:
     if not key.endswith("]"):
         return key.split('"')[1], f"{key[:64]}…"
     use, *rest = _parts(key)
-    use = {"carried": "binding", "worked": "event"}.get(use, use)
-    if use == "slot":
-        use = "slot_reach" if rest[2:] else "slot_item"
-        rest = rest[:2]
+    use = {"carried": "binding", "worked": "event", OBSERVED: "event", "slot": "slot_item"}.get(use, use)
     return use, ", ".join(map(repr, rest))

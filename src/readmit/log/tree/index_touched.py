@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from readmit.log.engines.sql import MASK, SHIFT
-from readmit.log.indexes.audience import OBSERVATION
+from readmit.log.engines.sql import SHIFT, blob, chunks
 from readmit.log.indexes.index_rows import INDEXES, Indexes
-from readmit.log.indexes.seen_observations import BITS, block_end, observed_key
+from readmit.log.indexes.seen_observations import OBSERVED, block_of, covers, epochs_in
 from readmit.log.tree.running_digest import running
 from readmit.log.tree.state_map import key_of
 from readmit.records.acts.draft import Draft
@@ -21,6 +20,7 @@ from readmit.records.acts.kinds import targets_of
 from readmit.records.canonical import canonical
 from readmit.records.error_types import TamperedError
 from readmit.text.english import counted
+from readmit.trust.merkle import HASH_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from readmit.records.items import Item
 
 _INSERT = re.compile(r"\s*INSERT INTO (\w+) ")
+_OBSERVED = f'["{OBSERVED}",'
 _MAPPED = {"about": "about", "audience": "audience", "kin": "kin", "milestone": "milestone", "slot_item": "slot"}
 
 
@@ -76,6 +77,8 @@ class _Values:
     def __init__(self, commits: Commits) -> None:
         self.value = commits.value
         self.names: dict[str, bytes] = {}
+        self.observed: dict[str, bytes] = {}
+        """The signed values of the blocks in which new observations lie."""
 
     def extend(self, key: str, leaf: bytes) -> None:
         if key.startswith('["name",'):
@@ -85,9 +88,11 @@ class _Values:
         for key in keys:
             self.extend(key, leaf)
 
-    def assign(self, key: str, _: bytes) -> None:
-        if key.startswith('["slot",'):
-            raise TamperedError(f"the index 'slot_reach' lacks rows for {key}")
+    def assign(self, key: str, value: bytes) -> None:
+        if key.startswith(_OBSERVED):
+            signed = self.observed[key] = self.value(key)
+            if signed[HASH_BYTES:] != value[HASH_BYTES:]:
+                raise TamperedError(f"the signed map lacks an observation in {key}")
 
     def hand_over(self, change: KeyChange) -> None:
         pass
@@ -115,15 +120,12 @@ class TouchedCheck:
             self._problems.append(str(error))
 
     def run(self) -> None:
-        """Compare the rows of the events with what is stored and signed."""
-        keys: dict[tuple[str, tuple[Any, ...], str], range] = {}
+        """Compare the rows of the events with the stored and signed ones."""
+        keys: dict[tuple[str, tuple[Any, ...]], str] = {}
         lacking: dict[str, int] = {}
         for index, row in self._rows.written:
             if index in _MAPPED:
-                # Observations are signed block by block.
-                seen, block = row[0] == OBSERVATION, row[-1] >> BITS << BITS
-                key = observed_key(row[1:-1], block) if seen else key_of(_MAPPED[index], *row[:-1])
-                keys[index, row[:-1], key] = range(block, block_end(block) + 1) if seen else range(MASK)
+                keys[index, row[:-1]] = key_of(_MAPPED[index], *row[:-1])
             elif not self._has(index, row):
                 lacking[index] = lacking.get(index, 0) + 1
         for index, count in lacking.items():
@@ -131,23 +133,34 @@ class TouchedCheck:
         for key, leaf in self._values.names.items():
             if self._commits.value(key) != running((leaf,)):
                 self._problems.append(f"the index 'name' has other rows than signed for {key}")
-        for (index, parts, key), epochs in keys.items():
-            if running(self._leaves(index, parts, epochs)) != self._commits.value(key):
+        self._check_observed()
+        for (index, parts), key in keys.items():
+            if running(self._leaves(index, parts)) != self._commits.value(key):
                 said = ", ".join(map(repr, parts))
                 self._problems.append(f"the index {index!r} has other rows than signed for {said}")
+
+    def _check_observed(self) -> None:
+        for key, value in self._values.observed.items():
+            if not covers(value, self._at(epochs_in(block_of(key), value))):
+                self._problems.append(f"the observations are not those that are signed for {key}")
 
     def _has(self, index: str, row: Sequence[Any]) -> bool:
         query = f"SELECT 1 FROM {index} WHERE ws = ? AND {_equal(INDEXES[index])}"
         return self._sql.execute(query, (self._ws, *row)).fetchone() is not None
 
-    def _leaves(self, index: str, parts: Sequence[Any], epochs: range) -> Iterable[bytes]:
+    def _at(self, epochs: Sequence[int]) -> Iterable[bytes]:
+        base = self._ws << SHIFT
+        for marks, part in chunks(base + epoch for epoch in epochs):
+            for (leaf,) in self._sql.execute(f"SELECT leaf FROM event WHERE pos IN ({marks}) ORDER BY pos", part):
+                yield blob(leaf)
+
+    def _leaves(self, index: str, parts: Sequence[Any]) -> Iterable[bytes]:
         query = (
             f"SELECT event.leaf FROM {index} LEFT JOIN event ON event.pos = ? + {index}.epoch "
             f"WHERE ws = ? AND {_equal(INDEXES[index][:-1], index)} "
-            "AND epoch >= ? AND epoch < ? ORDER BY epoch"
+            "ORDER BY epoch"
         )
-        values = (self._ws << SHIFT, self._ws, *parts, epochs.start, epochs.stop)
-        for (leaf,) in self._sql.execute(query, values):
+        for (leaf,) in self._sql.execute(query, (self._ws << SHIFT, self._ws, *parts)):
             yield bytes(leaf or b"")
 
 
@@ -169,6 +182,7 @@ def draft_of(event: Event, log: Log) -> Draft:
         at=event.at,
         payload=event.payload,
         body=canonical(event.payload),
+        salt=event.salt,
         digest=event.digest,
         given=event.given,
         signature=event.signature,

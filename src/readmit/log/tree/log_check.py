@@ -15,7 +15,9 @@ import msgspec
 
 from readmit.log.audit_trail import AuditRow
 from readmit.log.engines.sql import MASK, SHIFT
+from readmit.log.indexes.seen_observations import plain_id
 from readmit.records.acts.event import EventKind
+from readmit.records.canonical import SALT_BYTES
 from readmit.text.english import counted
 from readmit.trust.commit_record import Commit, encoded, row_leaf, said_at
 from readmit.trust.merkle import (
@@ -29,7 +31,7 @@ from readmit.trust.merkle import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from readmit.log.engines.sql import Connection
     from readmit.trust.commit_record import Bound
@@ -39,22 +41,19 @@ _COMMITS = """
     SELECT pos, epoch, audit, body, nodes, note FROM commit_record
     WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?
 """
-# The name and the digest of an event lead back to it. A digest leads to the first observation of its text.
+# The name of an event leads back to it, and the digest of an observation that is not named after it.
 _EVENTS = """
     SELECT event.pos, event.id, event.kind, event.by, event.at, event.given, event.learnt, event.body, event.digest,
            event.signature, event.leaf, name.epoch, filed.epoch
     FROM event
     LEFT JOIN name ON name.ws = ? AND name.id = event.id
-    LEFT JOIN filed ON event.kind = ? AND filed.ws = ? AND filed.digest = event.digest
+    LEFT JOIN filed ON filed.ws = ? AND filed.digest = CASE event.kind WHEN ? THEN event.digest END
     WHERE event.pos > ? AND event.pos <= ? ORDER BY event.pos LIMIT ?
 """
-_BOUND = """
-    SELECT binding.item, binding.evidence, event.by, event.at, event.given, event.learnt
-    FROM binding LEFT JOIN event ON event.pos = ? + binding.evidence
-    WHERE binding.ws = ? AND binding.item > ? AND binding.item <= ? ORDER BY binding.item, binding.evidence
-"""
+_BINDINGS = "FROM binding WHERE ws = ? AND item > ? AND item <= ?"
+_BOUND = f"SELECT item, evidence {_BINDINGS} ORDER BY item, evidence"
+_EVIDENCE = f"SELECT pos, by, at, given, learnt FROM event WHERE pos IN (SELECT ? + evidence {_BINDINGS})"
 _ROWS = "SELECT pos, return_id, kind, item, body FROM audit WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?"
-_SAME_TEXT = "SELECT 1 FROM event WHERE pos = ? AND kind = ? AND digest = ?"
 _BEYOND = {
     table: f"SELECT count(*) + (SELECT count(*) FROM {table} WHERE pos = ?) FROM {table} WHERE pos > ? AND pos <= ?"
     for table in ("event", "audit")
@@ -91,7 +90,7 @@ class KeyCommit(NamedTuple):
 
 
 class LogCheck:
-    """The pass over one workspace. ``problems`` lists what is wrong, in words."""
+    """The pass over one workspace. ``problems`` lists the faults, in words."""
 
     def __init__(self, connection: Connection, ws: int, since: Reached, problems: list[str]) -> None:
         self._sql = connection.sql
@@ -99,6 +98,8 @@ class LogCheck:
         self._base = ws << SHIFT
         self.since = since
         self.problems = problems
+        self.erased: Mapping[int, bytes] = {}
+        """The signed digests of what stayed of erased events, by epoch."""
         self.leaves = bytearray()
         """The leaves of the events after ``since``, one after the other."""
         self._rows_of = {"filed": 0, "binding": 0}
@@ -119,10 +120,12 @@ class LogCheck:
         edge = self.tree.frontier
         return TreeHead(edge.size, edge.root)
 
-    def run(self, event: Callable[[str, bytes], None], row: Callable[[AuditRow], None]) -> None:
-        """Check everything. ``event`` gets kind and body of each event."""
+    def run(
+        self, seen: Mapping[str, Callable[[bytes], None]], row: Callable[[AuditRow], None], watch: Callable[[], object]
+    ) -> None:
+        """Check everything. ``seen`` takes the bodies of events of some kinds, ``watch`` counts all events."""
         end = self._sql.execute("SELECT head, audit, size FROM workspace WHERE ws = ?", (self._ws,)).fetchone()
-        events, rows = self._events(end[0], event), self._rows(end[1], row)
+        events, rows = self._events(end[0], seen, watch), self._rows(end[1], row)
         epoch, audit, start = self.epoch, self.audit, self.since.epoch
         for pos, *columns, body, nodes, note in self._commits():
             number = pos - self._base
@@ -181,14 +184,14 @@ class LogCheck:
         return commit
 
     def _events(  # noqa: C901 - one loop, because a call per event costs as much as its hash
-        self, last: int, seen: Callable[[str, bytes], None]
+        self, last: int, seen: Mapping[str, Callable[[bytes], None]], watch: Callable[[], object]
     ) -> Iterator[bool]:
         """Compute the leaf of each event after ``since``, page by page."""
         base, observe, key, say = self._base, str(EventKind.OBSERVE), str(EventKind.KEY), self.problems.append
-        sha, leaves, data = hashlib.sha256, self.leaves, encoded
+        sha, leaves, data, erased = hashlib.sha256, self.leaves, encoded, self.erased
         while self.epoch < last:
             window = (base + self.epoch, base + last, _PAGE)
-            page = self._sql.execute(_EVENTS, (self._ws, observe, self._ws, *window)).fetchall()
+            page = self._sql.execute(_EVENTS, (self._ws, self._ws, observe, *window)).fetchall()
             if not page:
                 break
             expected = self.epoch
@@ -208,7 +211,8 @@ class LogCheck:
                 leaf = sha(
                     b"\0" + data((epoch, name, kind, by, at, given, learnt, digest, signature, evidence))
                 ).digest()
-                if leaf != stored or sha(body).hexdigest() != digest:
+                is_whole = sha(body).hexdigest() == (erased[epoch].hex() if epoch in erased else digest)
+                if leaf != stored or not is_whole:
                     say(
                         f"event {epoch} is not what was written: it, its evidence or its rows of 'binding' were altered"
                     )
@@ -218,10 +222,12 @@ class LogCheck:
                 if named != epoch:
                     say(f"the index 'name' does not lead from {name!r} to event {epoch}")
                 if kind == observe:
-                    self._filed(epoch, digest, filed)
+                    self._filed(epoch, name, digest, filed)
                 elif kind == key:
-                    self._changes.append((epoch, body))
-                seen(kind, body)
+                    self._changes.append((epoch, body[SALT_BYTES:]))
+                if kind in seen:
+                    seen[kind](body[SALT_BYTES:])
+                watch()
             for epoch in bound:
                 say(f"the index 'binding' has rows for event {epoch}, which is no item")
             self.epoch = expected
@@ -230,27 +236,29 @@ class LogCheck:
             say(f"the log ends at event {self.epoch}, not {last}: events were removed")
 
     def _bound(self, after: int, until: int) -> dict[int, list[Bound]]:
+        where = (self._ws, after, until)
+        rows = self._sql.execute(_BOUND, where).fetchall()
+        self._rows_of["binding"] += len(rows)
+        # Many items share a piece of evidence.
+        evidence: dict[int, Bound] = {
+            pos - self._base: (pos - self._base, by, said_at(at, learnt, given))
+            for pos, by, at, given, learnt in self._sql.execute(_EVIDENCE, (self._base, *where))
+        }
         found: dict[int, list[Bound]] = {}
-        rows = self._sql.execute(_BOUND, (self._base, self._ws, after, until)).fetchall()
-        for item, evidence, by, at, given, learnt in rows:
+        for item, epoch in rows:
             # Evidence that is gone gives a bound that no leaf was made with.
-            one = (evidence, by, "" if at is None else said_at(at, learnt, given))
+            one = evidence.get(epoch) or (epoch, "", "")
             if item in found:
                 found[item].append(one)
             else:
                 found[item] = [one]
-        self._rows_of["binding"] += len(rows)
         return found
 
-    def _filed(self, epoch: int, digest: str, filed: int | None) -> None:
-        if filed == epoch:
-            self._rows_of["filed"] += 1
-        elif filed is None or filed > epoch or not self._same_text(filed, digest):
-            self.problems.append(f"the index 'filed' does not lead from {digest!r} to its first observation")
-
-    def _same_text(self, epoch: int, digest: str) -> bool:
-        values = (self._base + epoch, str(EventKind.OBSERVE), digest)
-        return self._sql.execute(_SAME_TEXT, values).fetchone() is not None
+    def _filed(self, epoch: int, name: str, digest: str, filed: int | None) -> None:
+        is_named_after = name == plain_id(digest)
+        self._rows_of["filed"] += not is_named_after
+        if filed != (None if is_named_after else epoch):
+            self.problems.append(f"the index 'filed' does not lead from {digest!r} to event {epoch}")
 
     def _rows(self, last: int, seen: Callable[[AuditRow], None]) -> Iterator[bytes]:
         """The leaf of each audit row after ``since``."""

@@ -39,16 +39,17 @@ def check_digest(value: bytes, leaves: Iterable[bytes], *, what: str) -> None:
 def check_value(signed: bytes, read: bytes, *, what: str) -> None:
     """Refuse a running digest of the read rows that differs from the signed one."""
     if read != signed:
-        raise _tampered(what)
+        raise tampered(what)
 
 
 def check_last(value: bytes, last: bytes | None, *, what: str) -> None:
     """Refuse an event that is not the last one that a running digest covers; none if it covers nothing."""
     if value != (b"" if last is None else continued(ZERO + value[:32], last)):
-        raise _tampered(what)
+        raise tampered(what)
 
 
-def _tampered(what: str) -> TamperedError:
+def tampered(what: str) -> TamperedError:
+    """The error for a list that is not the signed one."""
     return TamperedError(
         f"{what}: an event or an index row was altered, hidden, added or reordered; "
         "run `readmit audit verify`, and restore the store from a backup"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left, bisect_right
-from itertools import groupby, pairwise
+from itertools import pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -32,6 +32,8 @@ Row: TypeAlias = tuple[int, int, str, bytes]
 # One key in 23 begins a chunk: small enough to rewrite with a commit, large enough for few levels.
 _BOUNDARY = 11
 _LONGEST_KEY = 600
+# Changing so few keys reads what is not known chunk by chunk: their chunks were read with their values.
+_FEW = 16
 SHORT_FORM = 64
 """How many characters of a key its short form begins with."""
 _READ = "SELECT start, body FROM node WHERE ws = ? AND level = ? AND start IN"
@@ -40,15 +42,24 @@ _WRITE = """
 """
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Entry]).decode
-_second = itemgetter(1)
-_key = msgspec.json.Encoder().encode
+_first = itemgetter(0)
+_json = msgspec.json.Encoder()
 
 
 def key_of(*parts: str) -> str:
     """The key of an index entry. Keys with the same first parts lie together, and no two lists of parts share one."""
-    key = _key(parts).decode()
-    if len(key) <= _LONGEST_KEY:
-        return key
+    key = _json.encode(parts).decode()
+    return key if len(key) <= _LONGEST_KEY else _short_form(key)
+
+
+def keys_of(use: str, entries: Iterable[tuple[str, ...]]) -> list[str]:
+    """The keys of many entries of one index."""
+    # JSON escapes line breaks.
+    keys = _json.encode_lines([(use, *parts) for parts in entries]).decode().split("\n")[:-1]
+    return [key if len(key) <= _LONGEST_KEY else _short_form(key) for key in keys]
+
+
+def _short_form(key: str) -> str:
     # A database limits how long an indexed text may be.
     return f"{key[:SHORT_FORM]}#{hashlib.sha256(key.encode()).hexdigest()}"
 
@@ -119,9 +130,10 @@ class StateMap:
     def update(self, root: Root, values: Mapping[str, bytes]) -> Root:
         """Set some values and return the new root."""
         changed = sorted(values.items())
-        # One read per level, however many chunks change.
-        for _ in self._reach(root, [key for key, _ in changed]):
-            pass
+        if len(changed) > _FEW:
+            # One read per level, however many chunks change.
+            for _ in self._reach(root, [key for key, _ in changed]):
+                pass
         rows: list[Row] = []
         level, pieces = root.level, self._apply(root.level, ("", root.hash), changed, rows)
         while len(pieces) > 1:
@@ -130,23 +142,35 @@ class StateMap:
         self._sql.executemany(_WRITE, rows)
         return Root(level, pieces[0][1])
 
+    def rewrite(self, root: Root, values: Mapping[str, bytes]) -> Root:
+        """As ``update``, and take out every key without a value: an erased entry leaves not even its key."""
+        entries = dict(self.beginning_with(root, "")) | dict(values)
+        self._sql.execute("DELETE FROM node WHERE ws = ?", (self._ws,))
+        return self.update(EMPTY, {key: value for key, value in entries.items() if value})
+
     def _apply(self, level: int, chunk: Entry, changed: list[Entry], rows: list[Row]) -> list[Entry]:
         """Change one chunk and the chunks below it. Returns the resulting chunks: their first keys and hashes."""
-        (entries,) = self._load(level, [chunk])
+        entries = self._known.get(chunk[1])
+        if entries is None:
+            (entries,) = self._load(level, [chunk])
         if level:
-            starts = [start for start, _ in entries]
             below: list[Entry] = []
-            for child, part in groupby(changed, key=lambda entry: bisect_right(starts, entry[0]) - 1):
-                below += self._apply(level - 1, entries[child], list(part), rows)
+            for child, part in _divided(entries, [key for key, _ in changed]):
+                below += self._apply(level - 1, child, changed[part], rows)
             changed = below
         merged = dict(entries)
-        # An older entry can become a boundary only if something now precedes it.
-        candidates = [*entries[:1], *(entry for entry in changed if entry[0] not in merged)]
+        before = len(merged)
         merged.update(changed)
+        if len(merged) == before:
+            # Only values changed, so no boundary did, and the order is the same.
+            return self._cut(level, chunk[0], list(merged.items()), (), rows)
+        # An older entry can become a boundary only if something now precedes it.
+        known = dict(entries)
+        candidates = [*entries[:1], *(entry for entry in changed if entry[0] not in known)]
         return self._cut(level, chunk[0], sorted(merged.items()), candidates, rows)
 
     def _cut(
-        self, level: int, start: str, entries: list[Entry], candidates: list[Entry], rows: list[Row]
+        self, level: int, start: str, entries: list[Entry], candidates: Iterable[Entry], rows: list[Row]
     ) -> list[Entry]:
         """Write a run of entries as chunks. Only some of its keys can be boundaries within it."""
         boundaries = {key for key, _ in candidates if _height(key) > level}
@@ -168,12 +192,9 @@ class StateMap:
             wanted: list[Entry] = []
             parts: list[list[str]] = []
             for entries, part in row:
-                starts = [start for start, _ in entries]
-                for child, some in groupby(
-                    zip(part, (bisect_right(starts, key) for key in part), strict=True), _second
-                ):
-                    wanted.append(entries[child - 1])
-                    parts.append([key for key, _ in some])
+                for child, some in _divided(entries, part):
+                    wanted.append(child)
+                    parts.append(part[some])
             row = list(zip(self._load(level - 1, wanted), parts, strict=True))
         yield from row
 
@@ -205,32 +226,14 @@ class StateMap:
         self._known[hash_] = entries
 
 
-def root_of(entries: Iterable[Entry]) -> Root:
-    """The root over entries in the order of their keys, however they came to be. Reads them once."""
-    levels: list[list[Entry]] = [[]]
-    starts = [""]
-
-    def close(level: int) -> None:
-        body = _encode(levels[level])
-        up = (starts[level], _hash(level, body))
-        if level + 1 == len(levels):
-            levels.append([])
-            starts.append("")
-        levels[level + 1].append(up)
-        levels[level] = []
-
-    for key, value in entries:
-        for level in range(_height(key)):
-            if not levels[level]:  # the very first key begins no new chunk
-                break
-            close(level)
-            starts[level] = key
-        levels[0].append((key, value))
-    level = 0
-    while level + 1 < len(levels):
-        close(level)
-        level += 1
-    return Root(level, _hash(level, _encode(levels[level])))
+def _divided(chunks_: list[Entry], keys: list[str]) -> Iterator[tuple[Entry, slice]]:
+    """Which of some sorted keys belong in which chunk: one search for each chunk, not for each key."""
+    at = 0
+    while at < len(keys):
+        after = bisect_right(chunks_, keys[at], key=_first)
+        end = len(keys) if after == len(chunks_) else bisect_left(keys, chunks_[after][0], at)
+        yield chunks_[after - 1], slice(at, end)
+        at = end
 
 
 def _hash(level: int, body: bytes) -> bytes:

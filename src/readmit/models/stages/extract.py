@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from readmit.models.fence import MAX_CHARS, mark_for, visible_text
+from readmit.models.fence import MAX_CHARS, mark_for, pieces, visible_text
 from readmit.models.protocols import Failure
 from readmit.models.stages.checks import distinct_lines, grounded, line, share, slug
-from readmit.models.stages.pieces import pieces
 from readmit.models.stages.prompt_files import Section, request
 from readmit.models.structured import ask_typed
 from readmit.records.error_types import ModelError

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
-from readmit.models.fence import MAX_CHARS
+from readmit.models.fence import MAX_CHARS, pieces
 from readmit.models.protocols import Failure
 from readmit.models.stages.checks import distinct_lines
-from readmit.models.stages.pieces import pieces
 from readmit.models.stages.prompt_files import Section, request
 from readmit.models.structured import ask_typed
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from readmit.models.protocols import Ask, Model
 
-PROMPT = "plan@1"
+PROMPT = "plan@2"
 MIN_QUERIES = 3
 MAX_QUERIES = 8
 MAX_TOKENS = 2_048
@@ -40,6 +40,8 @@ class Dependency(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     text: str
     critical: bool
+    many: bool = False
+    """Whether it is a list: one piece of evidence meets it, and every further one is of use."""
 
 
 class PlannedDuty(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +59,10 @@ class PlannedDuty(msgspec.Struct, frozen=True, kw_only=True):
     def critical(self) -> tuple[str, ...]:
         return tuple(one.id for one in self.dependencies if one.critical)
 
+    @property
+    def lists(self) -> tuple[str, ...]:
+        return tuple(one.id for one in self.dependencies if one.many)
+
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The obligations and search queries of one task."""
@@ -72,6 +78,7 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     needed: str
     critical: bool
+    many: bool
 
 
 class Proposed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -128,10 +135,11 @@ def _checked(said: Plans | Failure) -> Plan | Failure:
             name, text = slug(need.name), line(need.needed)
             if not name or not text:
                 return _refused("a dependency of the plan has no usable name or says nothing")
-            # Duplicates are one dependency, critical if either is.
-            before = known.get(name)
-            critical = need.critical or (before is not None and before.critical)
-            own[name] = known[name] = Dependency(id=name, text=before.text if before else text, critical=critical)
+            # Duplicates are one dependency, critical and a list if either is.
+            before = known.get(name, Dependency(id=name, text=text, critical=False))
+            own[name] = known[name] = msgspec.structs.replace(
+                before, critical=need.critical or before.critical, many=need.many or before.many
+            )
         text = line(proposed.obligation)
         if not text:
             return _refused("an obligation of the plan says nothing")

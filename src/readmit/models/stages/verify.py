@@ -1,25 +1,31 @@
 """Judging pairs (paper, "From a possible dependency to a confirmed invalidation").
 
-A request shows one later observation and one or several earlier statements, with the original texts, their times and
-the returning use, and asks for one score each: how likely is it that relying on the statement now would be a mistake? A
-score against a statement counts only if a quote from each side is found; otherwise the verdict is *unsure*. A verdict
-can only take an item out, so a misled model can at worst leave an item as it was or withhold it.
+A request shows several earlier statements and several later observations, with the original texts and their times, and
+asks about each pair: how likely is it that relying on the statement now would be a mistake? A pair that the answer
+leaves out is asked about once more and then fails: it is never taken for compatible. A score against a statement counts
+only if a quote from each side is found; otherwise the verdict is *unsure*. A verdict can only take an item out, so a
+misled model can at worst leave an item as it was or withhold it.
 """
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from itertools import count
+from math import isqrt
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
-from readmit.models.fence import MAX_CHARS, visible_text
+from readmit.models.fence import MAX_CHARS, mark_for, visible_text
 from readmit.models.protocols import Failure, Fault, Usage
 from readmit.models.stages.checks import grounded, line, share
 from readmit.models.stages.prompt_files import Section, request
 from readmit.models.structured import ask_typed
-from readmit.records.base import LONGEST_NAME
+from readmit.records.base import LONGEST_NAME, utc
 from readmit.records.canonical import digest, digest_of
 from readmit.records.error_types import ModelError
 from readmit.records.policy import Policy
@@ -31,35 +37,66 @@ if TYPE_CHECKING:
 
     from readmit.models.protocols import Ask, Model
 
-PROMPT = "verify@2"
+PROMPT = "verify@3"
 MAX_TOKENS = 512
-"""The paper's budget for one verification."""
-MOST_STATEMENTS = 32
-"""Most earlier statements in one request."""
+"""The paper's budget for one verification: here, for the judgments of one statement."""
+ANSWER_TOKENS = 8_192
+"""Most tokens of an answer about several statements, unless one statement may have more."""
+PAIR_TOKENS = 4
+"""Tokens of an answer for each further pair."""
+MOST_PAIRS = 100
+"""Most pairs in one request."""
 CALL_CHARS = 60_000
-"""Most characters of record text in a request that judges several statements."""
+"""Most characters of record text in a request about several pairs."""
+
+
+UNJUDGED = Failure(
+    fault=Fault.MALFORMED,
+    message="the answer does not judge the pair exactly once, also when asked again",
+    usage=Usage(stage="verify"),
+)
+"""There is an answer, and the pair is not in it, or twice."""
 
 
 class PairCase(msgspec.Struct, frozen=True, kw_only=True):
-    """A pair with the texts, moments and use that a judgment needs."""
+    """A pair with the texts and moments that a judgment needs."""
 
     pair: Pair
     item_text: str
     evidence_text: str
     item_at: datetime | None = None
     evidence_at: datetime | None = None
-    use: str = ""
-    """The returning use, as verdicts name it. Empty: any use."""
     item_source: str = ""
     """The observation that the item was drawn from, if it says more than the item."""
     critical: bool = False
-    """Whether the item supports a critical dependency: it is judged alone, and confirmed if configured."""
+    """Whether the item supports a critical dependency: its verdict is confirmed if configured."""
+
+    @property
+    def statement(self) -> _Shown:
+        return _Shown(self.item_text, self.item_at, "" if self.item_source == self.item_text else self.item_source)
+
+    @property
+    def observation(self) -> _Shown:
+        return _Shown(self.evidence_text, self.evidence_at)
 
 
-class Judgment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The model's answer about one earlier statement, in the order of its reasoning."""
+class _Shown(NamedTuple):
+    """A statement or an observation as a request shows it."""
+
+    text: str
+    at: datetime | None
+    source: str = ""
+
+    @property
+    def chars(self) -> int:
+        return len(self.text) + len(self.source)
+
+
+class Judgment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The model's answer about one pair, in the order of its reasoning."""
 
     statement: int
+    observation: int = 1
     item_quote: str
     evidence_quote: str
     premise: str
@@ -67,10 +104,53 @@ class Judgment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stale: Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
+class Untouched(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The observations that have no bearing on a statement."""
+
+    statement: int
+    observations: Annotated[list[int], msgspec.Meta(max_length=MOST_PAIRS)]
+
+
 class Judgments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The model's answer to one request."""
 
-    judgments: Annotated[list[Judgment], msgspec.Meta(max_length=MOST_STATEMENTS)]
+    judgments: Annotated[list[Judgment], msgspec.Meta(max_length=MOST_PAIRS)]
+    untouched: Annotated[list[Untouched], msgspec.Meta(max_length=MOST_PAIRS)] = []
+
+    def about(self, statement: int, observation: int) -> Judgment | None:
+        """The answer about one pair. One that is not there exactly once is none."""
+        own = [one for one in self.judgments if (one.statement, one.observation) == (statement, observation)]
+        own += [
+            Judgment(
+                statement=statement, observation=observation, item_quote="", evidence_quote="", premise="", stale=0
+            )
+            for one in self.untouched
+            for number in one.observations
+            if (one.statement, number) == (statement, observation)
+        ]
+        return own[0] if len(own) == 1 else None
+
+
+class _Block(msgspec.Struct, frozen=True):
+    """The pairs of one request."""
+
+    statements: tuple[_Shown, ...]
+    observations: tuple[_Shown, ...]
+    cases: Mapping[tuple[int, int], tuple[int, ...]]
+    """By the numbers of statement and observation, from 1: the cases that this pair answers."""
+
+    def sections(self, *, swapped: bool) -> list[Section]:
+        code = mark_for([visible_text(text) for one in (*self.statements, *self.observations) for text in one[::2]])
+        earlier = Section("earlier statements", "\n".join(_numbered("statement", self.statements, code)))
+        later = Section("later observations", "\n".join(_numbered("observation", self.observations, code)))
+        shown = [later, earlier] if swapped else [earlier, later]
+        if len(self.cases) == len(self.statements) * len(self.observations):
+            return shown
+        beside: dict[int, list[str]] = {}
+        for statement, observation in self.cases:
+            beside.setdefault(statement, []).append(str(observation))
+        listed = (f"statement {number}: observations {', '.join(own)}" for number, own in sorted(beside.items()))
+        return [*shown, Section("pairs", "\n".join(listed))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,10 +161,10 @@ class Verifier:
     second: Model | None = None
     """A second verifier for critical items; disagreement is *unsure*."""
     swap: bool = False
-    """Ask about critical items again with the later text first; disagreement is *unsure*."""
-    batch_size: int = 1
-    """Most earlier statements per request, beside one later observation. Critical items are always judged alone."""
-    suspect_at: Decimal = Policy().suspect_at
+    """Ask about critical items again with the later texts first; disagreement is *unsure*."""
+    per_call: int = MOST_PAIRS
+    """Most pairs per request."""
+    suspect_at: Decimal = Policy().evidence.suspect_at
     """From this score on, a judgment without both quotes is *unsure*."""
     max_chars: int = MAX_CHARS
     """A pair with a longer text is *unsure* without a request: part of a text is not enough for a judgment."""
@@ -93,8 +173,8 @@ class Verifier:
     workspace: str = ""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.batch_size <= MOST_STATEMENTS:
-            raise ModelError(f"batch_size: {self.batch_size} is not between 1 and {MOST_STATEMENTS}")
+        if not 1 <= self.per_call <= MOST_PAIRS:
+            raise ModelError(f"per_call: {self.per_call} is not between 1 and {MOST_PAIRS}")
         if self.second is not None and self.second.name == self.model.name:
             raise ModelError(f"second: {self.second.name} is the first model as well; name another one")
 
@@ -102,29 +182,41 @@ class Verifier:
         """One verdict or failure per case, in order. A failure leaves the pair open and may be repeated."""
         long = {at: why for at, case in enumerate(cases) if (why := _too_long(case, self.max_chars))}
         shown = [at for at in range(len(cases)) if at not in long]
-        vital = [[at] for at in shown if cases[at].critical]
-        others = _groups([at for at in shown if not cases[at].critical], cases, self.batch_size)
-        straight = sorted([*vital, *others])
-        swapped = vital if self.swap else []
+        vital = [at for at in shown if cases[at].critical]
         said: dict[int, list[Judgment | Failure]] = {at: [] for at in shown}
-        asks = [self._ask([cases[at] for at in group], swapped=False) for group in straight]
-        asks += [self._ask([cases[at] for at in group], swapped=True) for group in swapped]
-        _hand_out(ask_typed(self.model, asks, Judgments), [*straight, *swapped], said)
-        if self.second is not None:
-            asks = [self._ask([cases[at] for at in group], swapped=False) for group in vital]
-            _hand_out(ask_typed(self.second, asks, Judgments), vital, said)
+        straight, swapped = self._asked(self.model, cases, shown, vital if self.swap else ())
+        second = self._asked(self.second, cases, vital)[0] if self.second is not None and vital else {}
+        for answers in (straight, swapped, second):
+            for at, one in answers.items():
+                said[at].append(one)
         return [
             self._unsure(case, long[at]) if at in long else self._joined(case, said[at])
             for at, case in enumerate(cases)
         ]
 
+    def _asked(
+        self, model: Model, cases: Sequence[PairCase], straight: Sequence[int], swapped: Sequence[int] = ()
+    ) -> tuple[dict[int, Judgment | Failure], dict[int, Judgment | Failure]]:
+        """The answers by case, asked in both orders at once. Pairs that an answer leaves out are asked once more."""
+        found: tuple[dict[int, Judgment | Failure], ...] = ({}, {})
+        left: list[list[int]] = [list(straight), list(swapped)]
+        for _ in range(2):
+            blocks = [(turned, one) for turned in (False, True) for one in self._blocks(left[turned], cases)]
+            asks = [self._ask(one, swapped=turned) for turned, one in blocks]
+            for (turned, block), said in zip(blocks, ask_typed(model, asks, Judgments), strict=True):
+                for place, own in block.cases.items():
+                    one = said if isinstance(said, Failure) else said.about(*place) or UNJUDGED
+                    found[turned].update(dict.fromkeys(own, one))
+            left = [[at for at in own if found[turned][at] is UNJUDGED] for turned, own in enumerate(left)]
+        return found[0], found[1]
+
     def key(self, case: PairCase) -> str:
-        """The key of a stored verdict: model, prompt, pair, use, texts and workspace."""
+        """The key of a stored verdict: model, prompt, pair, texts and workspace."""
         texts = tuple(
             digest_of(text.encode("utf-8", "surrogatepass"))
             for text in (case.item_text, case.item_source, case.evidence_text)
         )
-        return digest((self.workspace, self._model_name(case), self._prompt_name(case), case.pair, case.use, texts))
+        return digest((self.workspace, self._model_name(case), self._prompt_name(case), case.pair, texts))
 
     def _model_name(self, case: PairCase) -> str:
         names = [self.model.name, self.second.name] if case.critical and self.second else [self.model.name]
@@ -134,17 +226,40 @@ class Verifier:
     def _prompt_name(self, case: PairCase) -> str:
         return f"{PROMPT}+swapped" if case.critical and self.swap else PROMPT
 
-    def _ask(self, group: Sequence[PairCase], *, swapped: bool) -> Ask:
-        earlier = list(_earlier(group))
-        later = Section("later observation", group[0].evidence_text, group[0].evidence_at)
-        use = [Section("use", group[0].use)] if group[0].use else []
+    def _ask(self, block: _Block, *, swapped: bool) -> Ask:
+        tokens = self.max_tokens * len(block.statements) + PAIR_TOKENS * (len(block.cases) - 1)
         return request(
             PROMPT,
-            [later, *earlier, *use] if swapped else [*earlier, later, *use],
+            block.sections(swapped=swapped),
             workspace=self.workspace,
-            max_tokens=self.max_tokens * len(group),
-            max_chars=self.max_chars,
+            max_tokens=min(tokens, max(self.max_tokens, ANSWER_TOKENS)),
+            # Longer texts were left out before, and ``_blocks`` bounds their sum.
+            max_chars=sys.maxsize,
         )
+
+    def _blocks(self, chosen: Iterable[int], cases: Sequence[PairCase]) -> Iterator[_Block]:
+        """The cases in requests: some statements beside some observations, each text once per request."""
+        beside: dict[_Shown, dict[_Shown, list[int]]] = {}
+        for at in chosen:
+            beside.setdefault(cases[at].statement, {}).setdefault(cases[at].observation, []).append(at)
+        # Statements with many pairs make square requests, so that no text is repeated more often than another.
+        side = isqrt(self.per_call)
+        weights = {statement: min(len(own), side) for statement, own in beside.items()}
+        for statements in _parts(weights, self.per_call, CALL_CHARS // 2):
+            later = Counter(one for statement in statements for one in beside[statement])
+            room = CALL_CHARS - sum(one.chars for one in statements)
+            for observations in _parts(later, self.per_call, room):
+                own = [one for one in statements if not beside[one].keys().isdisjoint(observations)]
+                yield _Block(
+                    tuple(own),
+                    tuple(observations),
+                    {
+                        (row, column): tuple(beside[statement][seen])
+                        for row, statement in enumerate(own, start=1)
+                        for column, seen in enumerate(observations, start=1)
+                        if seen in beside[statement]
+                    },
+                )
 
     def _joined(self, case: PairCase, said: Sequence[Judgment | Failure]) -> Verdict | Failure:
         """One verdict from one or several judgments of a pair: the least sure of those that agree."""
@@ -166,7 +281,6 @@ class Verifier:
             pair=case.pair,
             answer=Answer.UNSURE,
             confidence=share(0),
-            use=case.use,
             model=self._model_name(case),
             prompt=self._prompt_name(case),
             note=note,
@@ -188,38 +302,21 @@ def verdict_of(case: PairCase, said: Judgment, *, suspect_at: Decimal) -> Verdic
         item_quote=item_quote,
         evidence_quote=evidence_quote,
         premise=line(said.premise),
-        use=case.use,
         stale=stale,
         note="" if counts else f"scored {stale}; quote not found in the {' and the '.join(missing)} text",
     )
 
 
-def _hand_out(
-    answers: Iterable[Judgments | Failure], groups: Iterable[Sequence[int]], said: dict[int, list[Judgment | Failure]]
-) -> None:
-    """Assign each case the judgment of its statement."""
-    for group, one in zip(groups, answers, strict=True):
-        for number, at in enumerate(group, start=1):
-            said[at].append(one if isinstance(one, Failure) else _picked(one, number))
-
-
-def _picked(said: Judgments, number: int) -> Judgment | Failure:
-    own = [one for one in said.judgments if one.statement == number]
-    if len(own) == 1:
-        return own[0]
-    message = f"the answer judges statement {number} {len(own)} times; once is required"
-    return Failure(fault=Fault.MALFORMED, message=message, usage=Usage(stage="verify"))
-
-
-def _earlier(group: Sequence[PairCase]) -> Iterator[Section]:
-    """The numbered statements and their sources, each text once."""
+def _numbered(label: str, shown: Iterable[_Shown], code: str) -> Iterator[str]:
+    """Numbered texts, and the sources of statements, each text once. No text contains the code, so none forges one."""
     sources: dict[str, list[str]] = {}
-    for number, case in enumerate(group, start=1):
-        yield Section(f"earlier statement {number}", case.item_text, case.item_at)
-        if case.item_source and case.item_source != case.item_text:
-            sources.setdefault(case.item_source, []).append(str(number))
+    for number, one in zip(count(1), shown):
+        at = "" if one.at is None else f", of {utc(one.at).isoformat(timespec='minutes')}"
+        yield f"[{code}] {label} {number}{at}\n{one.text}"
+        if one.source:
+            sources.setdefault(one.source, []).append(str(number))
     for text, numbers in sources.items():
-        yield Section(f"source of earlier statement {' and '.join(numbers)}", text)
+        yield f"[{code}] source of {label} {' and '.join(numbers)}\n{text}"
 
 
 def _too_long(case: PairCase, max_chars: int) -> str:
@@ -227,7 +324,6 @@ def _too_long(case: PairCase, max_chars: int) -> str:
         ("earlier statement", case.item_text),
         ("source of the earlier statement", case.item_source),
         ("later observation", case.evidence_text),
-        ("use", case.use),
     )
     for name, text in named:
         # A hidden character is shown as nine at most.
@@ -236,22 +332,14 @@ def _too_long(case: PairCase, max_chars: int) -> str:
     return ""
 
 
-def _groups(chosen: Iterable[int], cases: Sequence[PairCase], size: int) -> Iterator[list[int]]:
-    """Cases about the same observation and use, as many per request as fit."""
-    shared: dict[tuple[object, ...], list[int]] = {}
-    for at in chosen:
-        case = cases[at]
-        shared.setdefault((case.pair.evidence, case.evidence_text, case.evidence_at, case.use), []).append(at)
-    for members in shared.values():
-        group: list[int] = []
-        chars = 0
-        for at in members:
-            own = len(cases[at].item_text) + len(cases[at].item_source)
-            if group and (len(group) == size or chars + own > CALL_CHARS):
-                yield group
-                group = []
-            if not group:
-                chars = len(cases[at].evidence_text) + len(cases[at].use)
-            group.append(at)
-            chars += own
-        yield group
+def _parts(weights: Mapping[_Shown, int], most: int, chars: int) -> Iterator[list[_Shown]]:
+    """Runs of texts that together weigh so much at most, and have so many characters where there are several."""
+    part: list[_Shown] = []
+    for one, weight in weights.items():
+        whole = [*part, one]
+        if part and (sum(map(weights.__getitem__, part)) + weight > most or sum(two.chars for two in whole) > chars):
+            yield part
+            part = []
+        part.append(one)
+    if part:
+        yield part

@@ -1,4 +1,4 @@
-"""What is recorded when a view is handed over, and when it has arrived."""
+"""The events of a delivery: a view is handed over, and has arrived."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import msgspec
 
 from readmit.records.acts.kinds import DeclaredKind, name_in
 from readmit.records.base import LONGEST_TEXT, Record, Time, require_id, require_name, shown, utc
-from readmit.records.canonical import canonical, decoded, digest_of
+from readmit.records.canonical import canonical, decoded, digest_of, new_salt
 from readmit.records.error_types import RecordError
 from readmit.records.evidence import Evidence
 from readmit.records.identity import check_giver, made_id
@@ -23,14 +23,14 @@ class StoredEvent(NamedTuple):
     by: str
     at: datetime
     given: bool
-    digest: str
     body: bytes
+    """Its content, without the salt."""
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An event before the log has given it an epoch. ``id`` makes the write idempotent.
 
-    Made by ``draft``, which checks the payload and computes ``body`` and ``digest``.
+    Made by ``draft``, which checks the payload, draws a ``salt`` and computes ``body`` and ``digest``.
     """
 
     id: str
@@ -39,7 +39,10 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: Time
     payload: Record
     body: bytes
+    """Its content in canonical JSON."""
+    salt: bytes
     digest: str
+    """The digest of salt and body. Once both are erased, it confirms no guess of the content."""
     named: bool = True
     """Whether the writer gave it its id; otherwise the id is random, or that of an observation its digest."""
     given: bool = False
@@ -60,8 +63,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             return False
         if self.given and not (stored.given and stored.at == self.at):
             return False
-        if stored.digest == self.digest or not isinstance(self.payload, Evidence):
-            return stored.digest == self.digest
+        if stored.body == self.body or not isinstance(self.payload, Evidence):
+            return stored.body == self.body
         known = self.kind.decode(stored.body)
         return msgspec.structs.replace(known, at=self.at) == self.payload  # type: ignore[no-any-return]
 
@@ -78,13 +81,14 @@ def draft(
 ) -> Draft:
     """Check a payload as strictly as a stored one, whatever it was built from, and make it ready to append.
 
-    Its digest is that of its stored bytes: for an item or evidence, its address. Without an ``id``, the id is derived
-    from it. An ``id`` of another writer's own is refused.
+    Its digest is that of its stored bytes, salt included: for an item or evidence, its address. Without an ``id``, the
+    id is derived from it. An ``id`` of another writer's own is refused.
     """
     _refuse_opaque(kind, payload)
     checked: Record = decoded(canonical(payload), kind.decode, what=kind)
     settled = canonical(checked)
-    digest = digest_of(settled)
+    salt = new_salt()
+    digest = digest_of(salt + settled)
     require_name("by", by)
     return Draft(
         id=kind.event_id(_derived(checked, digest, by) if id is None else check_giver(require_id("id", id), by)),
@@ -93,6 +97,7 @@ def draft(
         at=utc(at, field="at"),
         payload=checked,
         body=settled,
+        salt=salt,
         digest=digest,
         named=id is not None,
         given=given,
@@ -101,12 +106,12 @@ def draft(
 
 
 def _derived(payload: Record, digest: str, by: str) -> str:
-    """The id of what was given none."""
+    """The id of an event that was given none."""
     return made_id(by, digest[:32], payload.scope.principals if isinstance(payload, Evidence) else ())
 
 
 def _refuse_opaque(kind: DeclaredKind, payload: Any) -> None:
-    """Refuse what the encoder would turn into a text that nobody wrote."""
+    """Refuse values that the encoder would turn into a text of its own."""
     is_record = isinstance(payload, msgspec.Struct)
     for field in payload.__struct_fields__ if is_record else payload if isinstance(payload, dict) else ():
         value = getattr(payload, field) if is_record else payload[field]
@@ -123,8 +128,8 @@ def draft_alike(first: Draft, text: str, at: datetime, *, given: bool) -> Draft:
     if not isinstance(like, Evidence) or not 1 <= len(text) <= LONGEST_TEXT:
         raise RecordError(f"text: give an observation of 1 to {LONGEST_TEXT} characters")
     evidence = Evidence(text=text, by=like.by, at=at, scope=like.scope, source=like.source)
-    body = canonical(evidence)
-    digest = digest_of(body)
+    body, salt = canonical(evidence), new_salt()
+    digest = digest_of(salt + body)
     return Draft(
         id=first.kind.event_id(_derived(evidence, digest, first.by)),
         kind=first.kind,
@@ -132,6 +137,7 @@ def draft_alike(first: Draft, text: str, at: datetime, *, given: bool) -> Draft:
         at=at,
         payload=evidence,
         body=body,
+        salt=salt,
         digest=digest,
         named=False,
         given=given,

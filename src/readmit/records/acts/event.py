@@ -13,6 +13,7 @@ import msgspec
 
 from readmit.records.acts.deliveries import Acknowledge, Exposed
 from readmit.records.acts.event_fields import DisputeId, ItemId, Why
+from readmit.records.acts.forgotten import Forget
 from readmit.records.acts.held_back import Approve, Decline, Wait
 from readmit.records.acts.kinds import DeclaredKind, Wording, declare, name_in
 from readmit.records.acts.leases import Lease
@@ -27,7 +28,6 @@ from readmit.records.evidence import Evidence, Experience
 from readmit.records.identity import Identity, agent_key
 from readmit.records.items import AnyItem, Frontier, Item, Obligation
 from readmit.records.policy import Policy
-from readmit.records.reasons import Grant
 from readmit.records.verdicts import Examine, Pair, Verdict
 
 
@@ -110,14 +110,13 @@ class Confirm(Record, kw_only=True):
 
 
 class Overrule(Record, kw_only=True):
-    """An overseer overrules automated rejections of ``target`` by events up to this one.
+    """An overseer restores ``target``, whatever events up to this one took it out, until ``expires``.
 
-    ``restore`` undoes supersession, revocation, closing, suspicion and verdicts; ``rejustify`` lets the item
-    stand although a declared premise is out; ``settle`` ends disputes in its favor. It lapses at ``expires``.
+    It undoes supersession, revocation, closing, suspicion and verdicts, lets the item stand although a declared premise
+    is out, and ends disputes in its favor.
     """
 
     target: Id
-    grant: Grant
     reason: Text
     expires: Time
 
@@ -324,6 +323,8 @@ class EventKind:
             meaning="Void the date of an event whose host's clock was ahead, never its effect. Overseers only.",
         ),
     )
+    # Milestones of the workspace: a replay that needs what was erased says when and by whom.
+    FORGET = declare("forget", Forget, touches=lambda it: it.items, belongs=lambda _: ("",), is_act=True)
     OVERRULE = declare("overrule", Overrule, touches=_target, settles=True)
     REMEMBER = declare("remember", Experience, reaches=lambda it: ("", it.owner, ""), belongs=lambda _: ())
     LEASE = declare("lease", Lease, belongs=lambda it: (it.identity.agent,), is_reserved=True, is_work=False)
@@ -361,6 +362,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     learnt: Time
     payload: Record
     digest: str
+    salt: bytes = b""
+    """The random bytes that its digest covers before its content."""
     given: bool = False
     """Whether its writer gave ``at``; otherwise it is what the writer's clock said."""
     signature: bytes | None = None

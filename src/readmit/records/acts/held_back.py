@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from readmit.records.acts.event_fields import WaitId, Why
-from readmit.records.base import Name, Note, Record, Time
+from readmit.records.base import Name, Note, Record, Salt, Time
+
+ERASED_SALT = "0" * 32
+"""The salt of an event that waits and whose texts were forgotten."""
 
 
 class HeldBack(Record, kw_only=True):
@@ -15,6 +18,7 @@ class HeldBack(Record, kw_only=True):
     at: Time
     body: str
     """Its content, as the log would have stored it."""
+    salt: Salt
     named: bool = True
     given: bool = False
     signature: Note = ""

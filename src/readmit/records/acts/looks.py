@@ -1,4 +1,4 @@
-"""What became of sources: looks at them, and items that rest on what is there now."""
+"""Looks at sources, and items that rest on the present text of a source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class LookResult(Record, kw_only=True, gc=False):
     evidence: Digest
     finding: Finding
     now: Digest | None = None
-    """What is there now, as evidence of its own. None if it is gone, unseen, or cannot be kept."""
+    """The present text, as evidence of its own. None if it is gone, unseen, or cannot be kept."""
     digest: Digest | None = None
     """SHA-256 of the text that is there now, if it changed."""
     probe: Probe | None = None

@@ -25,7 +25,7 @@ Flaws = dict[str, tuple[Cause, ...]]
 
 def flaws(snapshot: Snapshot, policy: Policy) -> Flaws:
     """The faults of the source bindings, for items that have any."""
-    writers = frozenset(policy.writers)
+    writers = frozenset(policy.evidence.writers)
     found: Flaws = {}
     for held in (*snapshot.background.held.values(), *snapshot.state.held.values()):
         causes = _flaws_of(held.item, snapshot.evidence, writers)
@@ -61,7 +61,7 @@ def _flaws_of(item: Item, evidence: Mapping[str, Sighting], writers: frozenset[s
         elif not sighting.signed:
             outside.append(Cause(reason=Reason.WRITER_NOT_SIGNED, ref=receipt.evidence, by=sighting.by))
         elif not sighting.intact:
-            causes.append(Cause(reason=Reason.EVIDENCE_ALTERED, ref=receipt.evidence, epoch=sighting.epoch))
+            causes.append(Cause(reason=Reason.EVIDENCE_MISSING, ref=receipt.evidence, epoch=sighting.epoch))
         elif writers and sighting.by not in writers:
             outside.append(Cause(reason=Reason.WRITER_NOT_ALLOWED, ref=receipt.evidence, by=sighting.by))
         else:
@@ -69,5 +69,5 @@ def _flaws_of(item: Item, evidence: Mapping[str, Sighting], writers: frozenset[s
     if bound.issuperset(references):
         # Evidence from a writer who is not allowed is ignored if the rest covers every reference.
         return (*causes, *author)
-    unbound = (Cause(reason=Reason.REFERENCE_UNBOUND, ref=name) for name in references if name not in bound)
+    unbound = (Cause(reason=Reason.UNPROVEN, ref=name) for name in references if name not in bound)
     return (*causes, *outside, *author, *unbound)

@@ -39,20 +39,20 @@ def is_draft(held: Held, snapshot: Snapshot, policy: Policy) -> bool:
         isinstance(event.payload, Confirm)
         and event.holds(snapshot.now)
         and event.by not in (AUTHOR, snapshot.identity.principal)
-        and (not policy.writers or event.by in policy.writers)
+        and (not policy.evidence.writers or event.by in policy.evidence.writers)
         for event in held.marks
     )
 
 
 def draft_flaws(held: Held, drafted: Drafted, snapshot: Snapshot, policy: Policy) -> Iterator[Cause]:
     """Why a drafted item does not count."""
-    if policy.drafts == "refuse":
+    if policy.evidence.drafts == "refuse":
         yield Cause(reason=Reason.DRAFT_REFUSED, epoch=held.epoch, by=drafted.model)
-    elif policy.drafts == "confirm" and is_draft(held, snapshot, policy):
+    elif policy.evidence.drafts == "confirm" and is_draft(held, snapshot, policy):
         yield Cause(reason=Reason.DRAFT_UNCONFIRMED, epoch=held.epoch, by=drafted.model)
     # A duty says what should be done, so it has nothing to quote.
     if not isinstance(held.item, Obligation) and not _carried(held.item, drafted, snapshot, policy):
-        yield Cause(reason=Reason.DRAFT_NOT_CARRIED, epoch=held.epoch, by=drafted.model)
+        yield Cause(reason=Reason.DRAFT_REFUSED, epoch=held.epoch, by=drafted.model)
 
 
 def _carried(item: Item, drafted: Drafted, snapshot: Snapshot, policy: Policy) -> bool:
@@ -62,7 +62,7 @@ def _carried(item: Item, drafted: Drafted, snapshot: Snapshot, policy: Policy) -
             sighting is not None
             and sighting.intact
             and "item" in receipt.binds
-            and (not policy.writers or sighting.by in policy.writers)
+            and (not policy.evidence.writers or sighting.by in policy.evidence.writers)
             and _carries(receipt.evidence, sighting, item.text, drafted.quote)
         ):
             return True

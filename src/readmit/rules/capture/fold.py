@@ -25,7 +25,7 @@ def fold(state: WorkState, events: Iterable[Event]) -> WorkState:
         epoch = event.epoch
         payload = event.payload
         if isinstance(payload, Item):
-            held[payload.id] = Held(payload, event.digest, epoch)
+            held[payload.id] = Held(payload, event.digest, epoch, salt=event.salt)
         elif isinstance(payload, Resolve):
             resolutions[payload.dispute] = (*resolutions.get(payload.dispute, ()), event)
         elif event.kind is EventKind.REMEMBER:

@@ -53,7 +53,8 @@ def linked_needs(held: Mapping[str, Held], policy: Policy, now: datetime) -> dic
         counting = [
             need
             for need, link in links.items()
-            if not link.withdrawn and (link.drafted is None or (policy.drafts == "accept" and need not in strict))
+            if not link.withdrawn
+            and (link.drafted is None or (policy.evidence.drafts == "accept" and need not in strict))
         ]
         if needs := tuple(need for need in counting if need not in entry.item.supports):
             found[entry.item.id] = needs
@@ -84,7 +85,7 @@ def _links(held: Held, policy: Policy, now: datetime) -> dict[str, Link]:
         if not isinstance(event.payload, Link) or not event.holds(now):
             continue
         link = event.payload
-        if policy.writers and event.by not in policy.writers and event.by != AUTHOR:
+        if policy.evidence.writers and event.by not in policy.evidence.writers and event.by != AUTHOR:
             continue
         known = deciding.get(link.need)
         if link.drafted is None or known is None or known.drafted is not None:

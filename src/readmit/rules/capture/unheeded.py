@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def unheeded(snapshot: Snapshot, examination: Examination | None) -> int:
-    """How many observations of the absence no visible item rests on and nobody compared with one."""
+    """How many observations of the absence no visible item rests on and no examination compared with one."""
     since = 0 if examination is None else examination.until
     open_ones = {one.digest for one in snapshot.observed if one.epoch > since}
     if not open_ones:

@@ -29,8 +29,8 @@ def dispositions(
     chosen: dict[str, Reason] = {}
     if selection.outcome == "found":
         chosen |= dict.fromkeys(selection.items, Reason.COVERS)
-        chosen |= dict.fromkeys(selection.constraints, Reason.CONSTRAINS)
-        chosen |= dict.fromkeys(selection.instead, Reason.TAKES_PLACE)
+        chosen |= dict.fromkeys(selection.constraints, Reason.MANDATORY)
+        chosen |= dict.fromkeys(selection.instead, Reason.COVERS)
         chosen |= dict.fromkeys(selection.fill, Reason.FILLS)
         chosen |= dict.fromkeys(selection.mandatory, Reason.MANDATORY)
     is_plain = not (findings.overruled or findings.recovered or findings.unseen)
@@ -61,8 +61,7 @@ def leaving_out(duties: Duties, selection: Selection, policy: Policy) -> Callabl
     whole = selection.outcome == "found"
     waiting = [duty.obligation for duty in duties.owed if not whole or duty.obligation.id in selection.withheld]
     named, dependencies = {duty.id for duty in waiting}, required(waiting)
-    always = not whole and policy.constraints == "always"
-    withheld = Reason.DUTY_WITHHELD if whole else Reason.VIEW_WITHHELD
+    always = not whole and policy.paper.constraints == "always"
     if not named and not always:
         return lambda _: Reason.NOT_NEEDED
 
@@ -76,7 +75,7 @@ def leaving_out(duties: Duties, selection: Selection, policy: Policy) -> Callabl
                 needed = True
             case _:
                 needed = not dependencies.isdisjoint(item.covers)
-        return withheld if needed else Reason.NOT_NEEDED
+        return Reason.WITHHELD if needed else Reason.NOT_NEEDED
 
     return left_out
 

@@ -26,7 +26,7 @@ class Room(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, policy: Policy) -> Room:
-        return cls(policy.max_items, policy.max_chars)
+        return cls(policy.budgets.items, policy.budgets.chars)
 
     def after(self, taken: Iterable[Item]) -> Room:
         lengths = [item.length for item in taken]

@@ -1,6 +1,7 @@
 """Chooses a sufficient set: mandatory structure first, then the cover, then additional items.
 
-Additional items are constraints, then drafts of what replaced a needed item, then filling.
+Additional items are constraints, then drafts of what replaced a needed item, then further members of lists, then
+filling.
 
 Paper, "Cover obligations under a context budget": when no selection meets the required coverage, none is
 issued. Every outcome other than ``found`` has its reason and the coverage that was reached.
@@ -41,6 +42,12 @@ class Pool(msgspec.Struct, frozen=True):
     deadline: Deadline = Deadline.AHEAD
     instead: Mapping[str, frozenset[str]] = {}
     """Drafts of what replaced an item: by id, the dependencies that the replaced item had met."""
+    lists: frozenset[str] = frozenset()
+    """Dependencies of which a view takes as many items as fit."""
+    members: tuple[Item, ...] = ()
+    """The evidence that meets one of them, newest first."""
+    needless: frozenset[str] = frozenset()
+    """Evidence in doubt that no cover needs."""
     latest: Mapping[str, Item] = {}
     """By dependency, the item that has to be in a view that needs it. It may be too long to be evidence."""
 
@@ -49,7 +56,7 @@ def choose(pool: Pool, duties: Sequence[Duty], absent: Sequence[str] = ()) -> Se
     """The set that covers all owed ``duties``. ``absent`` names what binds and is not eligible."""
     if not duties:
         return _unowed(pool, absent)
-    evidence, policy = pool.evidence, pool.policy
+    evidence, policy = [item for item in pool.evidence if item.id not in pool.needless], pool.policy
     obligations = [duty.obligation for duty in duties]
     attainable = report(obligations, _met(required(obligations), evidence))
     if absent:
@@ -81,11 +88,13 @@ def choose(pool: Pool, duties: Sequence[Duty], absent: Sequence[str] = ()) -> Se
         if again.outcome == "undecided":
             return _refused(Reason.COVER_UNDECIDED, report(obligations, supported((*given, *again.items))), again)
         if again.outcome == "infeasible":
-            return _refused(Reason.CONSTRAINTS_SHORT, attainable, again, absent=_ids(beside))
+            return _refused(Reason.BUDGET_SHORT, attainable, again, absent=_ids(beside))
         found, beside = again, _beyond(always, latest)
     found = msgspec.structs.replace(found, items=(*latest, *found.items))
     instead = _instead(pool, required(obligations), (*found.items, *beside), room)
-    fill = _fill(pool.newest, (*found.items, *beside, *instead), room) if policy.fill else ()
+    members = _members(pool, required(obligations), (*found.items, *beside, *instead), room)
+    found = msgspec.structs.replace(found, items=(*found.items, *members))
+    fill = _fill(pool.newest, (*found.items, *beside, *instead), room) if policy.returns.fill == "always" else ()
     selection = _selection(pool, mandatory, found, _Beside(beside, instead, fill))
     return msgspec.structs.replace(selection, report=report(obligations, supported(_chosen(pool, selection))))
 
@@ -103,20 +112,20 @@ def _met(needs: frozenset[str], evidence: Iterable[Item]) -> frozenset[str]:
 def _unowed(pool: Pool, absent: Sequence[str]) -> Selection:
     """The selection where no duty applies, as the policy decides."""
     nothing, room = report((), frozenset()), Room.of(pool.policy)
-    if pool.policy.nothing_owed == "block":
+    if pool.policy.returns.fill == "block":
         return _refused(Reason.NOTHING_OWED, nothing)
     if absent:
         return _refused(Reason.MANDATORY_MISSING, nothing, absent=absent)
     always = _always(pool)
     if room.after(always).overdrawn:
-        return _refused(Reason.CONSTRAINTS_SHORT, nothing, absent=_ids(always))
-    fill = _fill(pool.newest, always, room) if pool.policy.nothing_owed == "fill" else ()
+        return _refused(Reason.BUDGET_SHORT, nothing, absent=_ids(always))
+    fill = _fill(pool.newest, always, room) if pool.policy.returns.fill in ("always", "nothing_owed") else ()
     return _selection(pool, (), None, _Beside(always, fill=fill))
 
 
 def _always(pool: Pool) -> tuple[Item, ...]:
     """Constraints that the policy includes whether or not a duty requires them."""
-    if pool.policy.constraints != "always":
+    if pool.policy.paper.constraints != "always":
         return ()
     constraints = [item for item in pool.evidence if type(item) in CONSTRAINTS]
     # A repeated constraint is handed over once, in its latest version.
@@ -130,7 +139,7 @@ def _latest(pool: Pool, needs: frozenset[str]) -> tuple[Item, ...]:
 
 
 def _have_room(items: Sequence[Item], room: Room, policy: Policy) -> bool:
-    return not room.after(items).overdrawn and all(item.length <= policy.max_item_chars for item in items)
+    return not room.after(items).overdrawn and all(item.length <= policy.budgets.item_chars for item in items)
 
 
 def _beyond(items: Iterable[Item], taken: Iterable[Item]) -> tuple[Item, ...]:
@@ -145,6 +154,16 @@ def _instead(pool: Pool, needed: frozenset[str], taken: Sequence[Item], room: Ro
         return ()
     replacing = [item for item in pool.evidence if not needed.isdisjoint(pool.instead.get(item.id, ()))]
     return _fill(replacing[::-1], taken, room)
+
+
+def _members(pool: Pool, needed: frozenset[str], taken: Sequence[Item], room: Room) -> tuple[Item, ...]:
+    """Further members of the lists among the needs: different texts, newest first, as far as the budget allows."""
+    lists = pool.lists & needed
+    if not lists:
+        return ()
+    said = {item.text for item in taken if not lists.isdisjoint(item.covers)}
+    fresh = {item.text: item for item in reversed(pool.members) if not lists.isdisjoint(item.covers)}
+    return _fill([item for item in reversed(fresh.values()) if item.text not in said], taken, room)
 
 
 def _fill(newest: Sequence[Item], taken: Sequence[Item], room: Room) -> tuple[Item, ...]:
@@ -174,7 +193,16 @@ class _Beside(NamedTuple):
 def _selection(pool: Pool, mandatory: Sequence[Item], found: Covered | None, beside: _Beside) -> Selection:
     constraints, instead, fill = beside
     kept = {item.id for item in (*(() if found is None else found.items), *constraints, *instead, *fill)}
-    items = (*mandatory, *(item for item in pool.evidence if item.id in kept))
+    # What is needed comes first. Members of a list stand together, the newest first.
+    members = [item for item in pool.members if item.id in kept]
+    rest = kept.difference(item.id for item in (*members, *fill))
+    others = kept.difference(rest, (item.id for item in members))
+    items = (
+        *mandatory,
+        *(item for item in pool.evidence if item.id in rest),
+        *members,
+        *(item for item in pool.evidence if item.id in others),
+    )
     return Selection(
         outcome="found",
         items=_ids(items),

@@ -49,7 +49,7 @@ def critical(obligations: Iterable[Obligation]) -> frozenset[str]:
 
 
 def report(obligations: Sequence[Obligation], supported: AbstractSet[str]) -> CoverageReport:
-    """``Cov`` and ``Crit`` of a set that supports these dependencies, and what is missing."""
+    """``Cov`` and ``Crit`` of a set that supports these dependencies, and the missing ones."""
     vital = critical(obligations)
     uncovered = tuple(each.id for each in obligations if not supported >= set(each.required))
     return CoverageReport(
@@ -72,6 +72,6 @@ def least(share: Decimal, total: int) -> int:
 
 def sufficient(report: CoverageReport, policy: Policy) -> bool:
     """``Cov ≥ γ`` and ``Crit ≥ ρ``."""
-    return report.covered >= least(policy.gamma, report.obligations) and report.critical_covered >= least(
-        policy.rho, report.critical
+    return report.covered >= least(policy.paper.gamma, report.obligations) and report.critical_covered >= least(
+        policy.paper.rho, report.critical
     )

@@ -127,7 +127,7 @@ def _model(
     model = Highs()  # type: ignore[no-untyped-call]
     for option, value in _OPTIONS.items():
         model.setOptionValue(option, value)
-    model.setOptionValue("time_limit", policy.solver_milliseconds / 1000)
+    model.setOptionValue("time_limit", policy.budgets.solver_milliseconds / 1000)
 
     x = range(len(candidates))
     y = {dependency: len(x) + index for index, dependency in enumerate(sorted(required(obligations)))}
@@ -151,8 +151,8 @@ def _model(
         for dependency in sorted(set(obligation.required)):
             at_least(0, [y[dependency], column], [1, -1])
     vital = [y[dependency] for dependency in sorted(critical(obligations))]
-    at_least(least(policy.gamma, len(obligations)), z, [1] * len(z))
-    at_least(least(policy.rho, len(vital)), vital, [1] * len(vital))
+    at_least(least(policy.paper.gamma, len(obligations)), z, [1] * len(z))
+    at_least(least(policy.paper.rho, len(vital)), vital, [1] * len(vital))
     at_least(-room.items, x, [-1] * len(x))
     at_least(-room.chars, x, [-item.length for item in candidates])
     return model

@@ -70,16 +70,16 @@ def find_cover(
     best = greedy(evidence, obligations, policy, room, met=met)
     enough = sufficient(report(obligations, met | supported(best)), policy)
     late = deadline is not Deadline.AHEAD
-    if policy.selection == "cheapest" and not late:
+    if policy.paper.selection == "cheapest" and not late:
         cheapest = exact(evidence, obligations, policy, room, met=met)
         if cheapest.cheapest:
             return Covered("found", cheapest.items, "exact")
         late = cheapest.outcome != "infeasible"
     if enough:
         return Covered("found", best, timed_out=late)
-    if policy.selection == "greedy":
+    if policy.paper.selection == "greedy":
         return Covered("infeasible", best)
-    if deadline is Deadline.MET_BY_ALL or (late and policy.selection == "greedy_then_exact"):
+    if deadline is Deadline.MET_BY_ALL or (late and policy.paper.selection == "greedy_then_exact"):
         return Covered("undecided", best, "exact", timed_out=True)
     first = exact(evidence, obligations, policy, room, first=True, met=met)
     if first.outcome == "found":

@@ -88,8 +88,8 @@ class _Tally:
         for index, obligation in enumerate(obligations):
             for dependency in set(obligation.required):
                 self._needed_by[dependency].append(index)
-        self._obligations_short = least(policy.gamma, len(obligations)) - self._lacking.count(0)
-        self._critical_short = least(policy.rho, len(self._critical))
+        self._obligations_short = least(policy.paper.gamma, len(obligations)) - self._lacking.count(0)
+        self._critical_short = least(policy.paper.rho, len(self._critical))
 
     @property
     def sufficient(self) -> bool:

@@ -1,7 +1,8 @@
-"""The newest item for each need that an item without a slot meets.
+"""The newest item for each need that an item without a slot meets, or an item whose slot a model chose.
 
-In a slot, the newer statement replaces the older one. Without a slot nothing says that two items are about the same
-thing, and both stand; so of those that meet a need, a view holds the newest, whatever else it holds.
+In a slot, the newer statement replaces the older one. Without a slot, or in one that is a model's hint, nothing says
+that two items are about the same thing, and both stand; so of those that meet a need, a view holds the newest, whatever
+else it holds.
 """
 
 from __future__ import annotations
@@ -27,19 +28,22 @@ def newest_supporters(
 ) -> dict[str, Item]:
     """By need, the newest item that passes every gate, or would if it were shorter."""
     needs = required(obligations)
-    if policy.newest == "as_needed" or not needs:
+    if policy.paper.newest == "as_needed" or not needs:
         return {}
     standing = list(_standing(snapshot, gated))
-    # Most items have a slot.
-    without_slot = supported(held.item for held in standing if held.item.slot is None) & needs
-    if not without_slot:
+    # Most items have a slot that a person chose.
+    loose = supported(held.item for held in standing if held.item.slot is None or held.item.drafted is not None) & needs
+    if not loose:
         return {}
-    supply, order = Supply(without_slot), Order(snapshot, policy)
+    supply, order = Supply(loose), Order(snapshot, policy)
     meeting: dict[str, list[Held]] = {}
     for held in standing:
         for need in supply.of(held.item):
             meeting.setdefault(need, []).append(held)
-    return {need: max(several, key=order.key).item for need, several in meeting.items()}
+    return {
+        need: max(several, key=lambda held: (held.item.id not in gated.doubted, order.key(held))).item
+        for need, several in meeting.items()
+    }
 
 
 def _standing(snapshot: Snapshot, gated: Gated) -> Iterator[Held]:

@@ -36,7 +36,7 @@ def choose_whole_duties(pool: Pool, duties: Duties) -> Selection | None:
     ready.sort(key=lambda duty: -len(set(duty.obligation.critical)))
     chosen, late = _grow(pool, ready, duties.owed)
     if late:
-        greedy = msgspec.structs.replace(pool.policy, selection="greedy")
+        greedy = pool.policy.changed(paper={"selection": "greedy"})
         chosen, _ = _grow(msgspec.structs.replace(pool, policy=greedy, deadline=Deadline.AHEAD), ready, duties.owed)
     if chosen is None:
         return _undecided(duties, attainable) if late else None
@@ -52,9 +52,11 @@ def choose_whole_duties(pool: Pool, duties: Duties) -> Selection | None:
 
 def _grow(pool: Pool, ready: Sequence[Duty], owed: Sequence[Duty]) -> tuple[Selection | None, bool]:
     """Add one duty after the other while a set exists. Also returns whether a solver ran into its deadline."""
-    share = max(1, pool.policy.solver_milliseconds // max(1, len(ready)))
-    strict = msgspec.structs.replace(
-        pool.policy, gamma=Decimal(1), rho=Decimal(1), on_incomplete="block", solver_milliseconds=share
+    share = max(1, pool.policy.budgets.solver_milliseconds // max(1, len(ready)))
+    strict = pool.policy.changed(
+        paper={"gamma": Decimal(1), "rho": Decimal(1)},
+        returns={"on_incomplete": "block"},
+        budgets={"solver_milliseconds": share},
     )
     pool = msgspec.structs.replace(pool, policy=strict)
     best: Selection | None = None

@@ -34,7 +34,7 @@ class Limit(msgspec.Struct, frozen=True):
 
 def limits(snapshot: Snapshot, gated: Gated, policy: Policy) -> tuple[Limit, ...]:
     """Every constraint that was considered, in log order; none if the policy selects them as needed."""
-    if policy.constraints != "always":
+    if policy.paper.constraints != "always":
         return ()
     considered = [held for held in snapshot.state.held.values() if type(held.item) in CONSTRAINTS]
     said = {statement(held.item) for held in considered if held.item.id in gated.eligible}
@@ -72,4 +72,4 @@ def ending(reasons: Collection[Reason], held: Held, snapshot: Snapshot) -> DutyS
     # What a writer who is not allowed imposes does not count, or anyone could block every return; it stays listed.
     then = snapshot.writers_then
     bound_then = held.epoch <= snapshot.checkpoint.epoch and (not then or held.item.by in then)
-    return DutyState.UNPROVEN if bound_then else DutyState.NOT_IMPOSED
+    return DutyState.OBSTRUCTED if bound_then else DutyState.NOT_IMPOSED

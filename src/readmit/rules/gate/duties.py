@@ -42,7 +42,7 @@ class Duty(msgspec.Struct, frozen=True):
     state: DutyState
     frontier: Frontier | None = None
     questions: tuple[str, ...] = ()
-    """Needs that a model planned and no item ever met. ``obligation`` does not require them here."""
+    """Needs that a model planned and no item meets. ``obligation`` does not require them here."""
 
     @property
     def records(self) -> tuple[Item, ...]:
@@ -93,9 +93,9 @@ def duties(snapshot: Snapshot, gated: Gated, policy: Policy) -> Duties:
             continue
         frontier = frontiers.get(held.item.id)
         lacking = [item.id for item in (held.item, frontier) if item is not None and item.id not in gated.eligible]
-        if frontier is None and policy.require_frontier and not lacking:
+        if frontier is None and policy.returns.require_frontier and not lacking:
             lacking = [held.item.id]
-        if lacking and state is not DutyState.UNPROVEN:
+        if lacking:
             state = DutyState.OBSTRUCTED
         absent += lacking
         obligation, questions = needs.asked(held, held.item)

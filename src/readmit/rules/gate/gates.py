@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.records.decisions import Cause
-from readmit.records.items import KINDS, Frontier
+from readmit.records.items import KINDS
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ def authorized(item: Item, identity: Identity) -> tuple[Cause, ...]:
 
 def _unauthorized(scope: Scope, identity: Identity) -> Iterator[Cause]:
     if scope.workspace != identity.workspace:
-        yield Cause(reason=Reason.OTHER_WORKSPACE)
+        yield Cause(reason=Reason.PRINCIPAL_OUT_OF_SCOPE, note="another workspace")
     if scope.principals and identity.principal not in scope.principals:
         yield Cause(reason=Reason.PRINCIPAL_OUT_OF_SCOPE)
     if scope.roles and identity.role not in scope.roles:
-        yield Cause(reason=Reason.ROLE_OUT_OF_SCOPE)
+        yield Cause(reason=Reason.OUT_OF_SCOPE, note=f"not for the role {identity.role}")
     if scope.task is not None and scope.task != identity.task:
-        yield Cause(reason=Reason.TASK_OUT_OF_SCOPE)
+        yield Cause(reason=Reason.OUT_OF_SCOPE, note=f"not for the task {identity.task}")
 
 
 def current(item: Item, findings: Findings) -> tuple[Cause, ...]:
@@ -45,21 +45,19 @@ def current(item: Item, findings: Findings) -> tuple[Cause, ...]:
 def applicable(item: Item, task: str, purpose: str | None, policy: Policy) -> tuple[Cause, ...]:
     """``U``: does it serve this task and purpose, and is its kind admitted at all?
 
-    What binds does so whatever kinds the policy admits, and in a return without a purpose too. So does the frontier of
-    a duty.
+    What binds does so whatever kinds the policy admits. A return without a purpose is for every purpose.
     """
-    if not item.tasks and not item.purposes and KINDS[type(item)] in policy.kinds:
+    if not item.applies_to and not item.purposes and KINDS[type(item)] in policy.paper.kinds:
         return ()
     return tuple(_unfit(item, task, purpose, policy))
 
 
 def _unfit(item: Item, task: str, purpose: str | None, policy: Policy) -> Iterator[Cause]:
-    if KINDS[type(item)] not in policy.kinds and not policy.binds(item):
+    if KINDS[type(item)] not in policy.paper.kinds and not policy.binds(item):
         yield Cause(reason=Reason.KIND_NOT_ADMITTED)
-    if item.tasks and task not in item.tasks:
+    if item.applies_to and task not in item.applies_to:
         yield Cause(reason=Reason.OTHER_TASK)
-    any_purpose = purpose is None and (policy.binds(item) or type(item) is Frontier)
-    if item.purposes and purpose not in item.purposes and not any_purpose:
+    if item.purposes and purpose is not None and purpose not in item.purposes:
         yield Cause(reason=Reason.OTHER_PURPOSE)
 
 
@@ -70,6 +68,6 @@ def proven(item: Item, flaws: Mapping[str, tuple[Cause, ...]]) -> tuple[Cause, .
 
 def fitting(item: Item, policy: Policy) -> tuple[Cause, ...]:
     """The size budget of a single item."""
-    if len(item.text) <= policy.max_item_chars:
+    if len(item.text) <= policy.budgets.item_chars:
         return ()
-    return (Cause(reason=Reason.TOO_LARGE, note=f"{item.length} characters, {policy.max_item_chars} allowed"),)
+    return (Cause(reason=Reason.TOO_LARGE, note=f"{item.length} characters, {policy.budgets.item_chars} allowed"),)

@@ -25,6 +25,8 @@ class Gated(msgspec.Struct, frozen=True):
     rejected: Mapping[str, Disposition]
     drafted: tuple[str, ...] = ()
     """The eligible items that a model wrote. Most returns have none; later stages check only these."""
+    doubted: frozenset[str] = frozenset()
+    """Of these, the ones with an open suspicion. They come after those without."""
 
 
 def judge(snapshot: Snapshot, findings: Findings, flaws: Mapping[str, tuple[Cause, ...]], policy: Policy) -> Gated:
@@ -58,7 +60,7 @@ def judge(snapshot: Snapshot, findings: Findings, flaws: Mapping[str, tuple[Caus
             eligible[name] = held
             if item.drafted is not None:
                 drafted.append(name)
-    return Gated(eligible, rejected, tuple(drafted))
+    return Gated(eligible, rejected, tuple(drafted), findings.doubted.intersection(eligible))
 
 
 def distinct(causes: tuple[Cause, ...]) -> tuple[Reason, ...]:

@@ -83,16 +83,15 @@ def troubled(snapshot: Snapshot, policy: Policy) -> dict[str, Cause]:
     """The evidence whose source changed, is gone or was not seen in time, with the cause against what rests on it."""
     found: dict[str, Cause] = {}
     for evidence, source in snapshot.sources.items():
-        place = place_of(source.probe)
         if source.finding in _OUT:
-            reason, what = Reason.SOURCE_CHANGED, f"{place} {'changed' if source.now else source.finding}"
+            reason, what = Reason.SOURCE_CHANGED, "changed" if source.now else str(source.finding)
         elif source.finding is Finding.UNSEEN:
-            reason, what = Reason.SOURCE_UNSEEN, f"{place} was not seen"
+            reason, what = Reason.SOURCE_UNSEEN, "was not seen"
         elif snapshot.fresh_at is not None and is_stale(source, snapshot.fresh_at, policy.looks):
-            reason, what = Reason.SOURCE_UNSEEN, f"{place} was last seen at {source.seen.isoformat()}"
+            reason, what = Reason.SOURCE_UNSEEN, f"was last seen at {source.seen.isoformat()}"
         else:
             continue
-        note = f"{what}: {source.why}" if source.why else what
+        note = f"{place_of(source.probe)} {what}{f': {source.why}' if source.why else ''}"
         ref = source.now or evidence
         found[evidence] = Cause(reason=reason, epoch=source.epoch, ref=ref, by=AUTHOR, note=note[:LONGEST_NOTE])
     return found
@@ -111,7 +110,7 @@ def charges(
         found = resourced(held, evidence, snapshot, policy) if cause.reason is Reason.SOURCE_CHANGED else None
         if found is not None:
             confirmed = is_confirmed(held, found, snapshot, policy)
-            if confirmed or (policy.drafts == "accept" and not critical):
+            if confirmed or (policy.evidence.drafts == "accept" and not critical):
                 continue
             cause = replace(cause, reason=Reason.SOURCE_UNCONFIRMED)
         yield Charge(cause, _raised(cause, snapshot.sources[evidence], snapshot))
@@ -124,9 +123,7 @@ def carrying(held: Held, causes: Mapping[str, Cause], snapshot: Snapshot, policy
             event = resourced(held, evidence, snapshot, policy)
             if event is not None and isinstance(event.payload, Resource):
                 said = event.payload
-                yield Cause(
-                    reason=Reason.SOURCE_CARRIES, epoch=event.epoch, ref=said.now, by=said.drafted, note=said.quote
-                )
+                yield Cause(reason=Reason.RECOVERED, epoch=event.epoch, ref=said.now, by=said.drafted)
 
 
 def resourced(held: Held, evidence: str, snapshot: Snapshot, policy: Policy) -> Event | None:
@@ -135,11 +132,15 @@ def resourced(held: Held, evidence: str, snapshot: Snapshot, policy: Policy) -> 
     It counts if the words that it quotes are there and carry what the item says, and if the place was named by an
     allowed writer. A text that changed again since needs a new one.
     """
-    if policy.drafts == "refuse":
+    if policy.evidence.drafts == "refuse":
         return None
     now = snapshot.sources[evidence].now
     sighting = snapshot.evidence.get(now)
-    if sighting is None or not sighting.intact or (policy.writers and sighting.by not in policy.writers):
+    if (
+        sighting is None
+        or not sighting.intact
+        or (policy.evidence.writers and sighting.by not in policy.evidence.writers)
+    ):
         return None
     for event in reversed(held.marks):
         said = event.payload
@@ -149,19 +150,19 @@ def resourced(held: Held, evidence: str, snapshot: Snapshot, policy: Policy) -> 
 
 
 def is_confirmed(held: Held, resource: Event, snapshot: Snapshot, policy: Policy) -> bool:
-    """Whether somebody has read and confirmed it since. Nobody does that for the own return."""
+    """Whether a principal other than the returning one has confirmed it since."""
     return any(
         isinstance(event.payload, Confirm)
         and event.epoch > resource.epoch
         and event.holds(snapshot.now)
         and event.by not in (AUTHOR, snapshot.identity.principal)
-        and (not policy.writers or event.by in policy.writers)
+        and (not policy.evidence.writers or event.by in policy.evidence.writers)
         for event in held.marks
     )
 
 
 def _raised(cause: Cause, source: Source, snapshot: Snapshot) -> Point:
-    """When the charge was raised: just before what is there now was read, so that this answers it."""
+    """The moment of the charge: just before the present text was read, so that this text answers it."""
     now = snapshot.evidence.get(source.now)
     if now is not None:
         return Point(now.epoch - 1, now.said)

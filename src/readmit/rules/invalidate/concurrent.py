@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from readmit.records.snapshot import Held
 
 
-def charges(
+def contest_charges(
     held: Held,
     resolutions: Mapping[str, Event],
     known: Mapping[str, Held],
@@ -100,28 +100,28 @@ def passed_over(
 
 
 def _preferred(plan: Held, news: Held, policy: Policy) -> str | None:
-    if policy.on_concurrent == "newest":
+    if policy.evidence.on_concurrent == "newest":
         return news.item.id
-    if policy.on_concurrent == "authority" and _rank(plan, policy) != _rank(news, policy):
+    if policy.evidence.ranks and _rank(plan, policy) != _rank(news, policy):
         return min(plan, news, key=lambda side: _rank(side, policy)).item.id
     return None
 
 
 def _by_policy(held: Held, event: Event, sides: list[Held], policy: Policy) -> Iterator[Charge]:
-    if policy.on_concurrent == "newest":
+    if policy.evidence.on_concurrent == "newest":
         # The order of the slot decides, as between any two statements. The dispute is on record.
         return
     others = [side for side in sides if side is not held]
     best = [side for side in sides if _rank(side, policy) == min(_rank(one, policy) for one in sides)]
-    if policy.on_concurrent == "authority" and len({side.item.by for side in best}) == 1:
+    if policy.evidence.ranks and len({side.item.by for side in best}) == 1:
         if held not in best:
-            yield _charge(Reason.DISPUTE_LOST, event, best[0], "the policy's authority ranks its writer higher")
+            yield _charge(Reason.DISPUTE_LOST, event, best[0], "the policy's on_concurrent ranks its writer higher")
         return
     yield _charge(Reason.CONCURRENT_UPDATE, event, others[0] if others else held, _named(others))
 
 
 def _rank(side: Held, policy: Policy) -> int:
-    ranked = policy.authority
+    ranked = policy.evidence.ranks
     return ranked.index(side.item.by) if side.item.by in ranked else len(ranked)
 
 

@@ -26,15 +26,11 @@ if TYPE_CHECKING:
     from readmit.records.snapshot import Held, Sighting, Snapshot
 
 
-def use_of(snapshot: Snapshot) -> str:
-    """The returning use, as verdicts name it."""
-    return "/".join((snapshot.identity.task, snapshot.identity.role, snapshot.purpose or ""))
-
-
-def critical_dependencies(snapshot: Snapshot) -> frozenset[str]:
-    """``K`` of everything that may still be owed. A superset is safe: it only keeps more suspicions."""
+def critical_dependencies(snapshot: Snapshot, *, to_people: bool = False) -> frozenset[str]:
+    """``K`` of everything that may still be owed, or that a person opened. A superset is safe: it keeps suspicions."""
     items = [held.item for held in snapshot.state.held.values()]
-    return frozenset([name for item in items if type(item) is Obligation for name in item.critical])
+    duties = [item for item in items if type(item) is Obligation and not (to_people and item.drafted is not None)]
+    return frozenset([name for duty in duties for name in duty.critical])
 
 
 def said_at(held: Held, evidence: Mapping[str, Sighting], policy: Policy) -> int:
@@ -45,18 +41,21 @@ def said_at(held: Held, evidence: Mapping[str, Sighting], policy: Policy) -> int
     """
     own = (evidence.get(receipt.evidence) for receipt in held.item.receipts)
     passing = (one for one in own if one is not None and one.intact)
-    return max((one.epoch for one in passing if not policy.writers or one.by in policy.writers), default=held.epoch)
+    return max(
+        (one.epoch for one in passing if not policy.evidence.writers or one.by in policy.evidence.writers),
+        default=held.epoch,
+    )
 
 
 def judged(held: Held, snapshot: Snapshot, policy: Policy) -> Iterator[Charge]:
     """The charges that verdicts and unsettled suspicions raise against one item."""
     settling: dict[str, tuple[Ruling, Event]] = {}
-    use, principal = use_of(snapshot), snapshot.identity.principal
+    principal = snapshot.identity.principal
     for event in held.marks:
         match event.payload:
             case Suspect(pair=pair):
                 settling.setdefault(pair.evidence, (Ruling.OPEN, event))
-            case Verdict(pair=pair, use=meant) as verdict if meant in ("", use):
+            case Verdict(pair=pair) as verdict:
                 found = ruling(verdict, policy, grounded=partial(_grounded, verdict, held, snapshot.evidence, policy))
                 # A principal neither clears nor weakens a suspicion for its own return.
                 if event.by == principal:
@@ -71,8 +70,8 @@ def judged(held: Held, snapshot: Snapshot, policy: Policy) -> Iterator[Charge]:
         sighting = snapshot.evidence.get(digest)
         raised = point_of(event) if sighting is None else Point(sighting.epoch, sighting.said)
         if found is Ruling.INVALID and isinstance(event.payload, Verdict):
-            note = event.payload.premise or event.payload.evidence_quote
-            cause = Cause(reason=Reason.PREMISE_CHANGED, epoch=event.epoch, ref=digest, by=event.by, note=note)
+            # Its words stay in the event: the audit holds no text, so that a text can be forgotten.
+            cause = Cause(reason=Reason.PREMISE_CHANGED, epoch=event.epoch, ref=digest, by=event.by)
             confirmed.append(Charge(cause, raised))
         elif found is not Ruling.COMPATIBLE:
             cause = Cause(reason=Reason.SUSPECTED, epoch=event.epoch, ref=digest, by=event.by)
@@ -81,13 +80,15 @@ def judged(held: Held, snapshot: Snapshot, policy: Policy) -> Iterator[Charge]:
     yield from sorted(confirmed, key=lambda one: one.raised.position, reverse=True)
 
 
-def counts(charge: Charge, held: Held, policy: Policy, critical: AbstractSet[str]) -> bool:
-    """Whether a charge takes this item out: some suspicions only take out critical items."""
+def counts(charge: Charge, held: Held, policy: Policy, critical: AbstractSet[str], *, is_draft: bool = False) -> bool:
+    """Whether a charge takes this item out: some suspicions only take out critical items, and any suspicion of a draft.
+
+    For a draft, ``critical`` is what people called so.
+    """
     if charge.cause.reason is not Reason.SUSPECTED:
         return True
-    return is_open(charge, held, critical) and (
-        policy.on_unsure == "exclude" or not critical.isdisjoint(held.item.covers)
-    )
+    only_critical = is_draft or policy.paper.on_unsure == "exclude_critical"
+    return is_open(charge, held, critical) and not (only_critical and critical.isdisjoint(held.item.covers))
 
 
 def is_open(charge: Charge, held: Held, critical: AbstractSet[str]) -> bool:

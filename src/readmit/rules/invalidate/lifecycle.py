@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.records.acts.event import Close, Dispute, Event, Resolve, Revoke, Settle
+from readmit.records.acts.forgotten import Forget
 from readmit.records.decisions import Cause
 from readmit.records.items import Obligation
 from readmit.records.reasons import Reason
@@ -59,7 +60,7 @@ def marks(held: Held, resolutions: Mapping[str, Event], now: datetime) -> Iterat
         if not event.holds(now):
             continue
         match event.payload:
-            case Revoke(reason=why):
+            case Revoke(reason=why) | Forget(reason=why):
                 yield _charge(Reason.REVOKED, event, why)
             case Settle(reason=why):
                 yield _charge(Reason.SETTLED, event, why)

@@ -53,7 +53,7 @@ class Order:
 
     def __init__(self, snapshot: Snapshot, policy: Policy) -> None:
         self._evidence: Mapping[str, Sighting] = snapshot.evidence
-        self._writers = frozenset(policy.writers)
+        self._writers = frozenset(policy.evidence.writers)
         self._own: dict[str, tuple[Point, ...]] = {}
 
     def own(self, held: Held) -> tuple[Point, ...]:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from readmit.records.acts.event import Event
     from readmit.records.decisions import Cause
     from readmit.records.policy import Policy
-    from readmit.records.reasons import Grant
     from readmit.records.snapshot import Held, Snapshot
 
 LONGEST_NOTE = 2_000
@@ -32,7 +31,7 @@ def honored(held: Held, snapshot: Snapshot, policy: Policy) -> list[Event]:
         if isinstance(event.payload, Overrule)
         and event.holds(snapshot.now)
         and snapshot.now < event.payload.expires
-        and event.by in policy.overseers
+        and event.by in policy.evidence.overseers
         and event.by != snapshot.identity.principal
     ]
 
@@ -41,9 +40,9 @@ def split(causes: Iterable[Cause], overrules: Iterable[Event]) -> tuple[list[Cau
     """Causes that stand, and causes set aside, the latter with a note of who did that and why."""
     stand: list[Cause] = []
     aside: list[Cause] = []
-    granted = [(event, event.payload) for event in overrules if isinstance(event.payload, Overrule)]
+    overrules = list(overrules)
     for cause in causes:
-        reaching = next((event for event, overrule in granted if reaches(overrule.grant, event.epoch, cause)), None)
+        reaching = next((event for event in overrules if reaches(event.epoch, cause)), None)
         if reaching is None:
             stand.append(cause)
         else:
@@ -56,11 +55,9 @@ def _who_and_why(event: Event) -> str:
     return f"set aside by {event.by} at epoch {event.epoch}: {why}"[:LONGEST_NOTE]
 
 
-def reaches(grant: Grant, epoch: int, cause: Cause) -> bool:
-    """Whether a grant at an epoch sets a cause aside."""
-    if grant == "rejustify":
-        # A premise that expired by the clock alone has no epoch.
-        return bool(cause.root) and (cause.epoch is None or cause.epoch <= epoch)
-    if cause.epoch is None or cause.epoch > epoch or cause.root:
-        return False
-    return cause.reason.set_aside_by == grant
+def reaches(epoch: int, cause: Cause) -> bool:
+    """Whether an overruling at an epoch sets a cause aside."""
+    if cause.epoch is None:
+        # Time alone ended it, which no event undoes; or time ended a premise, without which the item may stand.
+        return bool(cause.root)
+    return cause.epoch <= epoch and cause.reason.restorable

@@ -53,4 +53,4 @@ def _changed(premise: str, reasons: Sequence[Cause]) -> Cause:
 
 
 def _restored(premise: str, by: Held) -> Cause:
-    return Cause(reason=Reason.PREMISE_RESTORED, epoch=by.epoch, ref=by.item.id, by=by.item.by, root=premise)
+    return Cause(reason=Reason.RECOVERED, epoch=by.epoch, ref=by.item.id, by=by.item.by, root=premise)

@@ -1,8 +1,10 @@
 """Which of several statements about the same thing stands.
 
 Statements are about the same thing if they share a slot, or frontiers if they share an obligation, and their tasks
-overlap. The one that ranks highest replaces the others permanently: an item does not come back when its replacement
-expires or is withdrawn. If the newer one is disputed or suspected, the slot is contested and neither stands.
+overlap. A slot in which only a model wrote is a hint, not one thing: its statements stand side by side until a person
+records there or confirms one of them. The one that ranks highest replaces the others permanently: an item does not come
+back when its replacement expires or is withdrawn. If the newer one is disputed or suspected, the slot is contested and
+neither stands.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.records.acts.event import Close, Event, Revoke, Settle
+from readmit.records.acts.forgotten import Forget
 from readmit.records.decisions import Cause
 from readmit.records.identity import Identity
 from readmit.records.items import Frontier, Obligation
@@ -57,6 +60,8 @@ class ReplacementField(msgspec.Struct, frozen=True):
     """Items that were withdrawn, closed or explicitly replaced."""
     passed: Mapping[str, Sequence[PassedOver]] = {}
     """Plan → the news that passed it over."""
+    drafts: frozenset[str] = frozenset()
+    """Items that a model wrote and no principal has confirmed."""
 
 
 def slots(everything: Iterable[Held], field: ReplacementField) -> Iterator[Found]:
@@ -72,7 +77,8 @@ def slots(everything: Iterable[Held], field: ReplacementField) -> Iterator[Found
         # Most slots hold one statement; lists are built only for the others.
         if other is not held:
             shared.setdefault(slot, [other]).append(held)
-    yield from _replaced(shared.values(), field, Reason.SLOT_UPDATED)
+    single = (members for members in shared.values() if any(held.item.id not in field.drafts for held in members))
+    yield from _replaced(single, field, Reason.SLOT_UPDATED)
 
 
 def frontiers(everything: Iterable[Held], field: ReplacementField) -> Iterator[Found]:
@@ -100,7 +106,7 @@ def _replaced(groups: Iterable[Sequence[Held]], field: ReplacementField, reason:
 
 
 def _outranked(alike: Sequence[Held], task: str, field: ReplacementField, reason: Reason) -> Iterator[Found]:
-    """What is replaced on a task. An explicit successor takes over a rank only from an item in the same slot."""
+    """Items that are replaced on a task. An explicit successor takes over a rank only from an item in the same slot."""
     rivals = [held for held in alike if _competes(held, task, field)]
     here = [held for held in alike if (held.item.scope.task or field.reader.task) == task]
     # An item without evidence has no rank of its own, and is out for that reason alone. A constraint would block then,
@@ -200,9 +206,20 @@ def _replacing(
 def _displaces(rival: Held, held: Held, field: ReplacementField) -> bool:
     """Whether a rival says something different and replaces the item for this reader."""
     same = field.same.same(held.item.id, rival.item.id)
-    if same or not concerns(rival.item, held.item, field.reader):
+    if same or not concerns(rival.item, held.item, field.reader) or not _takes_purposes(rival.item, held.item, field):
         return False
     return not field.policy.constrains(held.item) or _relieves(rival, held, field)
+
+
+def _takes_purposes(new: Item, old: Item, field: ReplacementField) -> bool:
+    """Whether a rival serves a purpose of the item.
+
+    In a return for every purpose, an item without purposes stands beside a later one that names some: the other
+    purposes need it, and the view says what the later one is for.
+    """
+    if field.purpose is not None or not new.purposes or type(old) is Frontier:
+        return True
+    return not set(new.purposes).isdisjoint(old.purposes)
 
 
 def _relieves(rival: Held, held: Held, field: ReplacementField) -> bool:
@@ -211,7 +228,7 @@ def _relieves(rival: Held, held: Held, field: ReplacementField) -> bool:
     That of a writer who may not end the first one does so only while it is in force itself.
     """
     new, old = rival.item, held.item
-    entitled = new.by == old.by or new.by in field.policy.overseers
+    entitled = new.by == old.by or new.by in field.policy.evidence.overseers
     return (
         field.policy.constrains(new)
         and (entitled or not _is_over(rival, field))
@@ -241,16 +258,15 @@ def _competes(held: Held, task: str, field: ReplacementField) -> bool:
         item.id not in field.flawed
         and item.id not in field.lost
         and item.scope.task in (None, task)
-        and (not item.tasks or task in item.tasks)
+        and (not item.applies_to or task in item.applies_to)
         and _serves(item, field)
         and _was_in_force(held, field)
     )
 
 
 def _serves(item: Item, field: ReplacementField) -> bool:
-    """A return without a purpose is bound for every purpose, and needs the frontiers of its duties."""
-    any_purpose = field.purpose is None and (type(item) is Frontier or field.policy.binds(item))
-    return not item.purposes or field.purpose in item.purposes or any_purpose
+    """A return without a purpose is for every purpose."""
+    return not item.purposes or field.purpose is None or field.purpose in item.purposes
 
 
 def _was_in_force(held: Held, field: ReplacementField) -> bool:
@@ -267,7 +283,7 @@ def _was_in_force(held: Held, field: ReplacementField) -> bool:
             case Close(end=closed) if closed < start:
                 return False
             # A backdated event counts from when it was learnt, so that it cannot undo a replacement.
-            case Revoke() if event.effective < start:
+            case Revoke() | Forget() if event.effective < start:
                 return False
     return True
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.acts.event import Dispute, Event, EventKind, Overrule
+from readmit.records.acts.event import Dispute, Event, EventKind
 from readmit.records.decisions import Cause
 from readmit.records.items import Obligation
 from readmit.records.reasons import Reason
+from readmit.rules.capture.drafted import is_draft
 from readmit.rules.invalidate import (
     changed_sources,
     concurrent,
@@ -48,6 +49,8 @@ class Findings(msgspec.Struct, frozen=True):
     """Suspicions about visible items that no verdict has settled."""
     unseen: Mapping[str, tuple[Cause, ...]] = {}
     """Sources of items that could not be looked at, where that does not take the items out."""
+    doubted: frozenset[str] = frozenset()
+    """Drafts with an open suspicion that does not take them out."""
 
 
 def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: Policy) -> Findings:
@@ -63,6 +66,8 @@ def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: 
     for name, cause, restorable in case.replaced(causes):
         (causes if restorable else firm).setdefault(name, []).append(cause)
     found = case.findings(case.concerning(causes), firm, open_pairs)
+    if doubted := frozenset(name for name, own in raised.items() if case.doubts(name, own)):
+        found = msgspec.structs.replace(found, doubted=doubted)
     if not case.troubled:
         return found
     return msgspec.structs.replace(
@@ -82,6 +87,8 @@ class _Case:
         self.marked = [held for held in self.everything if held.marks]
         self.order = Order(snapshot, policy)
         self.critical = implicit.critical_dependencies(snapshot)
+        written = (held for held in self.everything if held.item.drafted is not None)
+        self.drafts = frozenset(held.item.id for held in written if is_draft(held, snapshot, policy))
         self.same = SameStatements(self.everything)
         self.named = supersession.named(self.marked, self.known, self.same, snapshot.now)
         said = supersession.said(self.marked, snapshot.now)
@@ -105,7 +112,9 @@ class _Case:
         for held in self.marked:
             raised = [
                 *lifecycle.marks(held, resolutions, snapshot.now),
-                *concurrent.charges(held, resolutions, self.known, self._settled, policy=self.policy, now=snapshot.now),
+                *concurrent.contest_charges(
+                    held, resolutions, self.known, self._settled, policy=self.policy, now=snapshot.now
+                ),
                 *implicit.judged(held, snapshot, self.policy),
             ]
             if raised:
@@ -124,7 +133,7 @@ class _Case:
         return self.same.between(one, other) in self.pairs
 
     def passed_over(self) -> dict[str, list[concurrent.PassedOver]]:
-        """Plans that later news passed over, where nobody has settled that."""
+        """Plans that later news passed over, where no resolution has settled that."""
 
         def decided(event: Event) -> bool:
             sides = event.payload.items if isinstance(event.payload, Dispute) else ()
@@ -174,7 +183,7 @@ class _Case:
         item = self.known[name].item
         if cause.reason not in _ENDING | {Reason.DISPUTE_LOST} or not self.policy.constrains(item):
             return True
-        return cause.by == item.by or cause.by in self.policy.overseers
+        return cause.by == item.by or cause.by in self.policy.evidence.overseers
 
     def _names(self, cause: Cause, name: str) -> bool:
         """Whether a dispute names an item itself: then its outcome for a repetition does not count against the item."""
@@ -188,11 +197,23 @@ class _Case:
             name: [
                 one.cause
                 for one in raised
-                if implicit.counts(one, self.known[name], self.policy, self.critical)
-                and (name in self.needed or one.cause.reason is not Reason.SOURCE_UNSEEN)
+                if self._counts(one, name) and (name in self.needed or one.cause.reason is not Reason.SOURCE_UNSEEN)
             ]
             for name, raised in charges.items()
         }
+
+    def _counts(self, charge: Charge, name: str) -> bool:
+        held = self.known[name]
+        if name not in self.drafts:
+            return implicit.counts(charge, held, self.policy, self.critical)
+        vital = implicit.critical_dependencies(self.snapshot, to_people=True)
+        return implicit.counts(charge, held, self.policy, vital, is_draft=True)
+
+    def doubts(self, name: str, charges: list[Charge]) -> bool:
+        """Whether a draft is suspected and stands all the same."""
+        return name in self.drafts and any(
+            one.cause.reason is Reason.SUSPECTED and not self._counts(one, name) for one in charges
+        )
 
     def replaced(self, causes: Causes) -> list[replacement.Found]:
         """Items that another statement about the same thing replaced."""
@@ -222,8 +243,9 @@ class _Case:
             ),
             after=after,
             passed=self.passed_over(),
-            restored={name: event for name, events in self.overrules.items() if (event := _restoring(events))},
+            restored={name: events[-1] for name, events in self.overrules.items()},
             policy=self.policy,
+            drafts=self.drafts,
             ended=frozenset(
                 name
                 for name, found in left.items()
@@ -289,11 +311,6 @@ class _Case:
 
     def _split(self, name: str, causes: list[Cause]) -> tuple[list[Cause], list[Cause]]:
         return overrule.split(causes, self.overrules.get(name, ()))
-
-
-def _restoring(events: list[Event]) -> Event | None:
-    granted = [event for event in events if isinstance(event.payload, Overrule) and event.payload.grant == "restore"]
-    return granted[-1] if granted else None
 
 
 def _in_log_order(snapshot: Snapshot) -> list[Held]:

@@ -35,7 +35,7 @@ def match(
         if index in fitting:
             reason = Reason.SOURCE_IN_VIEW
         elif one.bound_to in view_items:
-            reason = Reason.EXPERIENCE_BUDGET
+            reason = Reason.TOO_LARGE
         else:
             reason = Reason.SOURCE_NOT_IN_VIEW
         notes.append(ExperienceNote(experience=one.id, bound_to=one.bound_to, reason=reason))
@@ -44,10 +44,10 @@ def match(
 
 def _fitting(sourced: Sequence[int], bank: Sequence[Banked], policy: Policy) -> frozenset[int]:
     taken: set[int] = set()
-    room = policy.max_experience_chars
+    room = policy.budgets.experience_chars
     for index in reversed(sourced):
         length = len(bank[index][0].text)
-        if len(taken) < policy.max_experiences and length <= room:
+        if len(taken) < policy.budgets.experiences and length <= room:
             taken.add(index)
             room -= length
     return frozenset(taken)

@@ -1,4 +1,4 @@
-"""What is new to a returning agent in its view, and what was said again while it was away."""
+"""The new items of a returning agent's view, and the items that were said again during its absence."""
 
 from __future__ import annotations
 

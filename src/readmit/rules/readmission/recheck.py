@@ -10,13 +10,11 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from readmit.records.reasons import Reason
 from readmit.records.retractions import FALLEN, Retractions
 from readmit.rules.cover.coverage import report, required, sufficient, supported
 from readmit.rules.gate.constraints import statement
-from readmit.rules.readmission.view import matching_experiences, matching_items
+from readmit.rules.readmission.view import NO_SALTS, matching_experiences, matching_items
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from readmit.records.retractions import RetractionView
     from readmit.records.snapshot import Held
     from readmit.rules.gate.duties import Duties
+    from readmit.rules.readmission.view import Salts
 
 
 def recheck(
@@ -48,6 +47,7 @@ def recheck(
     duties: Duties,
     items: Sequence[Item],
     experiences: Sequence[Experience] = (),
+    salts: Salts = NO_SALTS,
     out: Mapping[str, State] = MappingProxyType({}),
     policy: Policy,
     newest: Mapping[str, Item] = MappingProxyType({}),
@@ -59,33 +59,31 @@ def recheck(
     present the view itself. ``head`` is the log's last epoch, ``consumed`` says that the view was acknowledged,
     ``departed_again`` that the agent left after it was issued; ``newest_return`` is the id of that identity's newest
     return. ``eligible`` holds the items that pass every gate now, ``duties`` what is owed now. ``items`` and
-    ``experiences`` are the contents that would be handed over; ``out`` is what the workload may see and should not rely
-    on now; ``newest`` holds, by dependency, the item that a view with that dependency must hold; ``examination`` is the
-    latest search for implicit changes, which the policy may require.
+    ``experiences`` are the contents that would be handed over, with their ``salts``; ``out`` is what the workload may
+    see and should not rely on now; ``newest`` holds, by dependency, the item that a view with that dependency must
+    hold; ``examination`` is the latest search for implicit changes, which the policy may require.
     """
-    present = matching_items(view, items)
-    remembered = matching_experiences(view, experiences)
+    present = matching_items(view, items, salts)
+    remembered = matching_experiences(view, experiences, salts)
     failed = {
-        Reason.NOTHING_OWED: policy.nothing_owed == "block" and not duties.owed,
-        Reason.NOT_EXAMINED: policy.examination == "required" and (examination is None or examination.unexamined > 0),
+        Reason.NOTHING_OWED: policy.returns.fill == "block" and not duties.owed,
+        Reason.NOT_EXAMINED: policy.returns.examination == "required"
+        and (examination is None or examination.unexamined > 0),
         Reason.BINDING_MISMATCH: (view.identity, view.instance) != (identity, instance)
         or return_id not in (None, view.return_id),
         # A clock before the issue is as wrong as one past the expiry.
         Reason.VIEW_EXPIRED: not view.issued <= now < view.expires,
-        Reason.VIEW_CONSUMED: consumed,
+        Reason.VIEW_CONSUMED: consumed or departed_again,
         Reason.VIEW_REPLACED: newest_return != view.return_id,
-        Reason.DEPARTED_AGAIN: departed_again,
         Reason.EPOCH_AHEAD: view.epoch > head,
-        Reason.ITEM_NO_LONGER_ELIGIBLE: not (
+        Reason.VIEW_OUTDATED: not (
             all(
                 named.id in present and named.id in eligible and eligible[named.id].digest == named.digest
                 for named in view.items
             )
             and all(named.id in remembered for named in view.experiences)
-        ),
-        Reason.RETRACTION_CHANGED: not still_retracted(view.retractions, out, items, policy),
-        Reason.COVERAGE_LOST: not (
-            _covers(view, present, eligible, duties, policy)
+            and still_retracted(view.retractions, out, items, policy)
+            and _covers(view, present, eligible, duties, policy)
             and _up_to_date(view, _evidence(present, eligible), duties, newest)
             and _constrained(present, duties)
             and _fits(view, tuple(present.values()), tuple(remembered.values()), policy)
@@ -107,14 +105,14 @@ def recheck_retractions(
     items: Sequence[Item],
     policy: Policy,
 ) -> tuple[Reason, ...]:
-    """The same for the retractions of a blocked return. They may be asked for again: they let nobody act."""
+    """The same for the retractions of a blocked return. They may be asked for again: they permit no action."""
     failed = {
         Reason.BINDING_MISMATCH: (view.identity, view.instance) != (identity, instance),
         Reason.VIEW_EXPIRED: not view.issued <= now < view.expires,
         Reason.VIEW_REPLACED: newest_return != view.return_id,
-        Reason.DEPARTED_AGAIN: departed_again,
+        Reason.VIEW_CONSUMED: departed_again,
         Reason.EPOCH_AHEAD: view.epoch > head,
-        Reason.RETRACTION_CHANGED: not still_retracted(view.retractions, out, items, policy),
+        Reason.VIEW_OUTDATED: not still_retracted(view.retractions, out, items, policy),
     }
     return tuple(reason for reason, fails in failed.items() if fails)
 
@@ -126,25 +124,23 @@ def still_retracted(retractions: Retractions, out: Mapping[str, State], items: S
     """
     quoted = {one.id for one in retractions.listed if one.with_text}
     texts = [item for item in items if item.id in quoted]
-    within = {"ids": not quoted, "texts": True, "none": retractions == Retractions()}
     return (
         all(out.get(one.id) in FALLEN for one in retractions.fallen)
         and all(one.id in out for one in retractions.in_doubt)
-        and within[policy.retractions]
         and len(texts) == len(quoted)
-        and len(retractions.listed) <= policy.max_retractions
-        and sum(item.length for item in texts) <= policy.max_retraction_chars
+        and len(retractions.listed) <= policy.budgets.retractions
+        and sum(item.length for item in texts) <= policy.budgets.retraction_chars
     )
 
 
 def _covers(
     view: ReturnView, present: Mapping[str, Item], eligible: Mapping[str, Held], duties: Duties, policy: Policy
 ) -> bool:
-    """Whether the view still holds what is owed and the evidence for it; a partial one, each duty that it holds."""
+    """Whether the view still holds the owed duties and their evidence; a partial one, each duty that it holds."""
     shown = [duty for duty in duties.owed if duty.obligation.id not in view.withheld]
     whole = {duty.obligation.id for duty in duties.whole}
     obligations = [duty.obligation for duty in shown]
-    strict = msgspec.structs.replace(policy, gamma=Decimal(1), rho=Decimal(1)) if view.partial else policy
+    strict = policy.changed(paper={"gamma": Decimal(1), "rho": Decimal(1)}) if view.partial else policy
     return (
         all(duty.obligation.id in whole for duty in shown)
         and all(record.id in present for duty in shown for record in duty.records)
@@ -177,9 +173,9 @@ def _fits(view: ReturnView, items: Sequence[Item], experiences: Sequence[Experie
     chars = sum(item.length for item in items)
     return (
         chars == view.chars
-        and chars <= policy.max_chars
-        and len(view.items) <= policy.max_items
-        and all(item.length <= policy.max_item_chars for item in items)
-        and len(view.experiences) <= policy.max_experiences
-        and sum(len(one.text) for one in experiences) <= policy.max_experience_chars
+        and chars <= policy.budgets.chars
+        and len(view.items) <= policy.budgets.items
+        and all(item.length <= policy.budgets.item_chars for item in items)
+        and len(view.experiences) <= policy.budgets.experiences
+        and sum(len(one.text) for one in experiences) <= policy.budgets.experience_chars
     )

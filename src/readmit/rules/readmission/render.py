@@ -8,17 +8,21 @@ shown only if the policy says so, and never as a fact.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from readmit.records.items import Frontier, Item, Kind, Obligation
+from readmit.rules.readmission.render_brief import brief
 from readmit.rules.readmission.render_retractions import (
     NOTICE,
     binding,
     bound_lines,
     retracted_lines,
     retractions_shape,
+    unlisted_lines,
+    workload_lines,
 )
-from readmit.rules.readmission.view import contents
+from readmit.rules.readmission.view import NO_SALTS, contents
+from readmit.text.brief_form import MOST_ASKED
 from readmit.text.english import counted
 from readmit.text.escapes import QUOTE_CHARS, block, inline_code, iso_moment, json_text, shorten_quote
 
@@ -28,7 +32,10 @@ if TYPE_CHECKING:
     from readmit.records.decisions import ReturnView, ViewSource
     from readmit.records.evidence import Experience
     from readmit.records.policy import Policy
+    from readmit.rules.readmission.view import Salts
 
+Form: TypeAlias = Literal["full", "brief"]
+"""How a bundle reads: with everything that the view says, or one line a statement for a small model."""
 HEADINGS = {
     Kind.OBLIGATION: "Obligations",
     Kind.FRONTIER: "Frontiers",
@@ -38,6 +45,7 @@ HEADINGS = {
 }
 EXPERIENCES = "Own experiences"
 _NEWS = {None: (), "new": ("- New since you left",), "confirmed": ("- Confirmed again since you left",)}
+IN_DOUBT = "In doubt: a later observation may have ended this, and nobody has settled it"
 LISTED_CHARS = 600
 """Most characters of ids shown for one list; the rest are counted."""
 
@@ -48,28 +56,29 @@ _WIDEST = 12
 _NAME = 256 * _WIDEST
 _ID = 128 * 3 + 4
 _LIST = LISTED_CHARS * 4 + 100
-_AROUND_VIEW = 2_500 + _ID + 6 * _NAME + 4 * _LIST
+_ASKED = MOST_ASKED * (200 + _ID + 2 * (QUOTE_CHARS + 1) * _WIDEST)
+_AROUND_VIEW = 2_500 + _ID + 6 * _NAME + 4 * _LIST + _ASKED
 _DRAFTED = 100 + _NAME + (QUOTE_CHARS + 1) * _WIDEST
 _PURPOSES = 100 + LISTED_CHARS * _WIDEST
-_AROUND_ITEM = 700 + 3 * _ID + _NAME + 2 * _LIST + _PURPOSES + _DRAFTED
+_AROUND_ITEM = 900 + 3 * _ID + _NAME + 3 * _LIST + _PURPOSES + _DRAFTED
 _AROUND_EXPERIENCE = 200 + 2 * _ID
 _AROUND_RETRACTION = 400 + 4 * _ID + (QUOTE_CHARS + 1) * _WIDEST
 
 
 def bound(policy: Policy) -> int:
-    """The most characters that either rendering of a view within the policy's budgets can have.
+    """The most characters that any rendering of a view within the policy's budgets can have.
 
     Linear in the budgets: a fixed part, a fixed part per item, experience and retraction, and 12 characters for each
     character of text. Ordinary text stays far below: it takes one character for one.
     """
     return (
         _AROUND_VIEW
-        + policy.max_items * _AROUND_ITEM
-        + policy.max_chars * _WIDEST
-        + policy.max_experiences * _AROUND_EXPERIENCE
-        + policy.max_experience_chars * _WIDEST
-        + policy.max_retractions * _AROUND_RETRACTION
-        + policy.max_retraction_chars * _WIDEST
+        + policy.budgets.items * _AROUND_ITEM
+        + policy.budgets.chars * _WIDEST
+        + policy.budgets.experiences * _AROUND_EXPERIENCE
+        + policy.budgets.experience_chars * _WIDEST
+        + policy.budgets.retractions * _AROUND_RETRACTION
+        + policy.budgets.retraction_chars * _WIDEST
     )
 
 
@@ -78,10 +87,17 @@ def markdown(
     items: Sequence[Item],
     experiences: Sequence[Experience] = (),
     retracted: Sequence[Item] = (),
+    salts: Salts = NO_SALTS,
+    *,
+    form: Form = "full",
+    asked: str = "",
 ) -> str:
     """The bundle as Markdown. ``SealError`` if a content is not the one the view names."""
-    shown, remembered = contents(view, items, experiences)
-    lines = [*_head(view), *retracted_lines(view.retractions, retracted, shown)]
+    if form == "brief":
+        remarks = (*workload_lines(view), *_remarks(view), *unlisted_lines(view.retractions))
+        return brief(view, items, experiences, retracted, salts, asked=asked, remarks=remarks)
+    shown, remembered = contents(view, items, experiences, salts)
+    lines = [*_head(view), *retracted_lines(view.retractions, retracted, shown, salts=salts)]
     news = {named.id: named.news for named in view.items}
     for kind, heading in HEADINGS.items():
         group = [item for item in shown if item.kind is kind]
@@ -90,6 +106,7 @@ def markdown(
         for item in group:
             facets = (
                 *_facets(item),
+                *([f"- {IN_DOUBT}"] if item.id in view.doubted else []),
                 *(_source(one) for one in view.sources if one.item == item.id),
                 *_NEWS[news[item.id]],
             )
@@ -106,9 +123,10 @@ def json_bundle(
     items: Sequence[Item],
     experiences: Sequence[Experience] = (),
     retracted: Sequence[Item] = (),
+    salts: Salts = NO_SALTS,
 ) -> str:
     """The bundle as one line of JSON, with the exact texts. ``SealError`` as for ``markdown``."""
-    shown, remembered = contents(view, items, experiences)
+    shown, remembered = contents(view, items, experiences, salts)
     bundle = {
         "notice": NOTICE,
         **binding(view),
@@ -125,7 +143,7 @@ def json_bundle(
         **_listed("overdue", view.overdue),
         **_listed("questions", view.questions),
         "examination": _examination(view),
-        **retractions_shape(view.retractions, retracted),
+        **retractions_shape(view.retractions, retracted, salts),
         "items": [
             _item(item) | _fresh(view, item) | _new(view, item)
             for kind in HEADINGS
@@ -138,8 +156,13 @@ def json_bundle(
 
 
 def _head(view: ReturnView) -> Iterator[str]:
-    coverage = view.coverage
     yield from bound_lines(view, "Return view")
+    yield from _remarks(view)
+
+
+def _remarks(view: ReturnView) -> Iterator[str]:
+    """The lines about the view itself: its coverage, its gaps, and its unexamined observations."""
+    coverage = view.coverage
     yield (
         f"- Coverage: {coverage.covered} of {counted(coverage.obligations, 'obligation')}, "
         f"{coverage.critical_covered} of {counted(coverage.critical, 'critical dependency')}"
@@ -168,6 +191,8 @@ def _looked(view: ReturnView) -> str:
         words = f"looked for by {inline_code(looked.verifier)} up to epoch {looked.until}"
         if looked.unexamined:
             words += f", not in {counted(looked.unexamined, 'newer observation')}"
+        if looked.nothing_stated:
+            words += f"; {counted(looked.nothing_stated, 'observation')} read, nothing stated"
     return f"{words}; suspected and not settled: {view.open_pairs}" if view.open_pairs else words
 
 
@@ -180,6 +205,7 @@ def _examination(view: ReturnView) -> dict[str, Any]:
         "verifier": looked.verifier,
         "until": looked.until,
         "unexamined": looked.unexamined,
+        "nothing_stated": looked.nothing_stated,
         "open_pairs": view.open_pairs,
         "unheeded": view.unheeded,
     }
@@ -196,7 +222,8 @@ def _source(one: ViewSource) -> str:
 
 def _new(view: ReturnView, item: Item) -> dict[str, str]:
     said = next((one.news for one in view.items if one.id == item.id), None)
-    return {} if said is None else {"since_departure": said}
+    doubt = {"doubt": IN_DOUBT} if item.id in view.doubted else {}
+    return doubt if said is None else {"since_departure": said, **doubt}
 
 
 def _facets(item: Item) -> Iterator[str]:
@@ -215,6 +242,8 @@ def _facets(item: Item) -> Iterator[str]:
         yield f"- Requires: {_ids(item.required)}"
         if item.critical:
             yield f"- Critical: {_ids(item.critical)}"
+        if item.lists:
+            yield f"- Lists: {_ids(item.lists)}"
     if isinstance(item, Frontier):
         yield f"- Of: {inline_code(item.obligation)}"
     if item.supports:
@@ -233,6 +262,7 @@ def _item(item: Item) -> dict[str, Any]:
         shown["valid_until"] = iso_moment(item.valid.end)
     if isinstance(item, Obligation):
         shown |= _listed("required", item.required) | _listed("critical", item.critical)
+        shown |= _listed("lists", item.lists) if item.lists else {}
     if isinstance(item, Frontier):
         shown["obligation"] = item.obligation
     if item.supports:

@@ -77,16 +77,14 @@ def retract(
 
     What it was handed comes first: that is in its transcript for certain.
     """
-    if policy.retractions == "none":
-        return Retractions()
     held = {name: state for name, state in out(snapshot, gated).items() if before.has(name)}
     gone = before.fell_before(held)
     case = _Case(snapshot, findings, shown)
     points = {name: case.point(name, state) for name, state in held.items() if name not in gone}
     newest = sorted(points, key=lambda name: (name in snapshot.handed, *points[name].order), reverse=True)
-    room = policy.max_retraction_chars if policy.retractions == "texts" else -1
+    room = policy.budgets.retraction_chars
     listed: list[Retraction] = []
-    for name in newest[: policy.max_retractions]:
+    for name in newest[: policy.budgets.retractions]:
         length = snapshot.state.held[name].item.length
         fits = length <= room
         room -= length if fits else 0
@@ -96,7 +94,7 @@ def retract(
         in_doubt=tuple(one for one in listed if one.state in IN_DOUBT),
         more=len(points) - len(listed),
         earlier=len(gone),
-        without_text=sum(not one.with_text for one in listed) if policy.retractions == "texts" else 0,
+        without_text=sum(not one.with_text for one in listed) if policy.budgets.retraction_chars else 0,
     )
 
 
@@ -115,6 +113,13 @@ class _Point(NamedTuple):
 def _dated(event: Event) -> datetime:
     """When an event was true: its date if one was given, else when the log learnt it."""
     return event.at if event.given else event.learnt
+
+
+def begins(item: Item, snapshot: Snapshot) -> datetime | None:
+    """When an item begins: with its validity, or when its evidence was true."""
+    sightings = (snapshot.evidence.get(receipt.evidence) for receipt in item.receipts)
+    moments = [one.said for one in sightings if one is not None]
+    return max(moments if item.valid.start is None else [*moments, item.valid.start], default=None)
 
 
 class _Case:
@@ -177,13 +182,7 @@ class _Case:
         return self._begins(cause.ref)
 
     def _begins(self, name: str) -> datetime | None:
-        """When an item begins: with its validity, or when its evidence was true."""
-        if name not in self.known:
-            return None
-        item = self.known[name].item
-        sightings = (self.snapshot.evidence.get(receipt.evidence) for receipt in item.receipts)
-        moments = [one.said for one in sightings if one is not None]
-        return max(moments if item.valid.start is None else [*moments, item.valid.start], default=None)
+        return begins(self.known[name].item, self.snapshot) if name in self.known else None
 
     def _may_see(self, name: str) -> bool:
         return name in self.known and self.snapshot.identity.may_see(self.known[name].item.scope)

@@ -6,23 +6,29 @@ role, task, epoch, expiry, item digests, and a coverage report". It names conten
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from readmit.records.base import utc
-from readmit.records.canonical import digest, digest_of_set
+from readmit.records.canonical import digest_of_set, salted_digest
 from readmit.records.decisions import ReturnView, ViewExperience, ViewItem
 from readmit.records.error_types import SealError
 from readmit.records.retractions import Retractions, RetractionView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
+    from datetime import datetime
 
     from readmit.records.decisions import Request, Selection, ViewSource
     from readmit.records.evidence import Experience
     from readmit.records.items import Item
     from readmit.records.snapshot import Held
+
+Salts: TypeAlias = Mapping[str, bytes]
+"""The salts of a view's contents, by the digests that it names them by."""
+NO_SALTS: Salts = MappingProxyType({})
 
 
 def issue(
@@ -35,11 +41,13 @@ def issue(
     policy: str,
     open_pairs: int = 0,
     unheeded: int = 0,
+    doubted: Collection[str] = (),
     overdue: Iterable[str] = (),
     questions: Iterable[str] = (),
     sources: Iterable[ViewSource] = (),
     retractions: Retractions = Retractions(),  # noqa: B008 - a frozen value
     news: Mapping[str, Literal["new", "confirmed"]] = MappingProxyType({}),
+    since: Mapping[str, datetime | None] = MappingProxyType({}),
 ) -> ReturnView:
     """The view of a found selection. ``checkpoint`` and ``policy`` are digests; experiences come with theirs."""
     if selection.outcome != "found":
@@ -53,10 +61,16 @@ def issue(
         purpose=request.purpose,
         epoch=request.epoch,
         issued=issued,
-        expires=issued + timedelta(seconds=request.policy.view_seconds),
+        expires=issued + timedelta(seconds=request.policy.returns.view_seconds),
         nonce=request.nonce,
         items=tuple(
-            ViewItem(id=one.item.id, digest=one.digest, kind=one.item.kind, news=news.get(one.item.id))
+            ViewItem(
+                id=one.item.id,
+                digest=one.digest,
+                kind=one.item.kind,
+                news=news.get(one.item.id),
+                since=since.get(one.item.id),
+            )
             for one in chosen
         ),
         items_digest=digest_of_set(one.digest for one in chosen),
@@ -71,6 +85,7 @@ def issue(
         examination=request.examination,
         open_pairs=open_pairs,
         unheeded=unheeded,
+        doubted=tuple(name for name in selection.items if name in doubted),
         overdue=tuple(name for name in overdue if name in selection.mandatory),
         questions=tuple(dict.fromkeys(questions)),
         sources=tuple(sources),
@@ -87,7 +102,7 @@ def issue_retractions(request: Request, retractions: Retractions, *, checkpoint:
         instance=request.instance,
         epoch=request.epoch,
         issued=issued,
-        expires=issued + timedelta(seconds=request.policy.view_seconds),
+        expires=issued + timedelta(seconds=request.policy.returns.view_seconds),
         nonce=request.nonce,
         policy=policy,
         checkpoint=checkpoint,
@@ -96,11 +111,11 @@ def issue_retractions(request: Request, retractions: Retractions, *, checkpoint:
 
 
 def contents(
-    view: ReturnView, items: Iterable[Item], experiences: Iterable[Experience]
+    view: ReturnView, items: Iterable[Item], experiences: Iterable[Experience], salts: Salts = NO_SALTS
 ) -> tuple[tuple[Item, ...], tuple[Experience, ...]]:
     """Exactly what the view names, in its order, with every digest recomputed; ``SealError`` if any is missing."""
-    item_of = matching_items(view, items)
-    experience_of = matching_experiences(view, experiences)
+    item_of = matching_items(view, items, salts)
+    experience_of = matching_experiences(view, experiences, salts)
     absent = [named.id for named in view.items if named.id not in item_of]
     absent += [named.id for named in view.experiences if named.id not in experience_of]
     if absent:
@@ -108,25 +123,32 @@ def contents(
     return tuple(item_of[named.id] for named in view.items), tuple(experience_of[e.id] for e in view.experiences)
 
 
-def matching_items(view: ReturnView, items: Iterable[Item]) -> dict[str, Item]:
+def matching_items(view: ReturnView, items: Iterable[Item], salts: Salts = NO_SALTS) -> dict[str, Item]:
     """Those of the items that are the view's, by id: same id, same digest, same kind."""
-    named = {(item.id, item.digest, item.kind) for item in view.items}
-    return {item.id: item for item in items if (item.id, digest(item), item.kind) in named}
+    named = {(one.id, one.kind): one.digest for one in view.items}
+    return {item.id: item for item in items if _is(item, named.get((item.id, item.kind)), salts)}
 
 
-def withdrawn(retractions: Retractions, items: Iterable[Item]) -> tuple[Item, ...]:
+def withdrawn(retractions: Retractions, items: Iterable[Item], salts: Salts = NO_SALTS) -> tuple[Item, ...]:
     """The held items whose texts go with the retractions, with every digest recomputed; ``SealError`` as above."""
-    named = {(one.id, one.digest, one.kind) for one in retractions.listed if one.with_text}
-    item_of = {item.id: item for item in items if (item.id, digest(item), item.kind) in named}
+    named = {(one.id, one.kind): one.digest for one in retractions.listed if one.with_text}
+    item_of = {item.id: item for item in items if _is(item, named.get((item.id, item.kind)), salts)}
     if absent := [one.id for one in retractions.listed if one.with_text and one.id not in item_of]:
         raise SealError(f"not at hand with the digest that the retraction names: {', '.join(absent)}")
     return tuple(item_of[one.id] for one in retractions.listed if one.with_text)
 
 
-def matching_experiences(view: ReturnView, experiences: Iterable[Experience]) -> dict[str, Experience]:
+def matching_experiences(
+    view: ReturnView, experiences: Iterable[Experience], salts: Salts = NO_SALTS
+) -> dict[str, Experience]:
     """Those of the experiences that are the view's, by id: same id, same digest, same source."""
-    named = {(one.id, one.digest, one.bound_to) for one in view.experiences}
-    return {one.id: one for one in experiences if (one.id, digest(one), one.bound_to) in named}
+    named = {(one.id, one.bound_to): one.digest for one in view.experiences}
+    return {one.id: one for one in experiences if _is(one, named.get((one.id, one.bound_to)), salts)}
+
+
+def _is(content: Item | Experience, named: str | None, salts: Salts) -> bool:
+    """Whether a content has the digest that a view names."""
+    return named is not None and salted_digest(salts.get(named, b""), content) == named
 
 
 def _held(item: str, held: Mapping[str, Held]) -> Held:

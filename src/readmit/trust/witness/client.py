@@ -85,8 +85,9 @@ def request_cosignature(
     # The socket's own timeout starts again with each byte.
     timer = threading.Timer(deadline, _hang_up, [connection])
     timer.daemon = True
-    timer.start()
+    # Taken before the timer starts, so that an answer that it cuts off is late by this clock too.
     end = time.monotonic() + deadline
+    timer.start()
     try:
         connection.request(
             "POST", parts.path.rstrip("/") + PATH, body=WitnessRequest(old, tuple(proof), note).to_bytes()

@@ -33,7 +33,7 @@ class WitnessRequest(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_bytes(cls, body: bytes) -> WitnessRequest:
-        """Read a request strictly; ``SealError`` names what is wrong with it."""
+        """Read a request strictly; ``SealError`` names its fault."""
         if len(body) > LONGEST_REQUEST:
             raise SealError(f"request: {len(body)} bytes are too long; the limit is {LONGEST_REQUEST}")
         head, blank, note = body.partition(b"\n\n")

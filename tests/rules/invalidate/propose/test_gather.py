@@ -31,7 +31,7 @@ def test_premises_are_followed_to_the_end_and_circles_end() -> None:
     (target,) = targets_of([known["a"]], known, critical=set())
     assert target.premises == {"a", "b", "c", "unseen"}
     assert target.premise_slots == {"hotel", "flight.date"}
-    assert (target.epoch, target.slot, target.sources) == (2, "hotel", {"e1"})
+    assert (target.epoch, target.covers, target.sources) == (2, {"hotel"}, {"e1"})
 
 
 def test_critical_items_support_a_critical_dependency() -> None:
@@ -60,7 +60,7 @@ def test_observations_know_what_receipts_bind_to_them() -> None:
         "e3": Sighting(epoch=3, by="A", intact=True, body=b"", moment=START.isoformat()),
         "altered": Sighting(epoch=4, by="A", intact=False, body=b"", moment=START.isoformat()),
     }
-    found = {seen.evidence: (seen.epoch, seen.slots, seen.about) for seen in observations_of(sightings, entries)}
+    found = {seen.evidence: (seen.epoch, seen.covers, seen.about) for seen in observations_of(sightings, entries)}
     assert found == {"e1": (1, {"hotel"}, {"x"}), "e2": (2, set(), {"p"}), "e3": (3, set(), set())}
 
 

@@ -38,24 +38,29 @@ class Structural:
 
 
 HOTEL = Target(
-    item="i", epoch=1, slot="hotel", premises=frozenset({"p"}), premise_slots=frozenset({"flight"}), critical=True
+    item="i",
+    epoch=1,
+    covers=frozenset({"hotel"}),
+    premises=frozenset({"p"}),
+    premise_slots=frozenset({"flight"}),
+    critical=True,
 )
 CASES = {
     "speaks about the slot": Structural(
-        HOTEL, Observation(evidence="e", epoch=2, slots=frozenset({"hotel"})), True, False
+        HOTEL, Observation(evidence="e", epoch=2, covers=frozenset({"hotel"})), True, False
     ),
     "speaks about a premise's slot": Structural(
-        HOTEL, Observation(evidence="e", epoch=2, slots=frozenset({"flight"})), False, True
+        HOTEL, Observation(evidence="e", epoch=2, covers=frozenset({"flight"})), False, True
     ),
     "is bound to a premise": Structural(HOTEL, Observation(evidence="e", epoch=2, about=frozenset({"p"})), False, True),
     "speaks about something else": Structural(
-        HOTEL, Observation(evidence="e", epoch=2, slots=frozenset({"car"}), about=frozenset({"q"})), False, False
+        HOTEL, Observation(evidence="e", epoch=2, covers=frozenset({"car"}), about=frozenset({"q"})), False, False
     ),
     "says nothing structured": Structural(HOTEL, Observation(evidence="e", epoch=2), False, False),
     "neither has a slot": Structural(Target(item="i", epoch=1), Observation(evidence="e", epoch=2), False, False),
     "is not later": Structural(
         HOTEL,
-        Observation(evidence="e", epoch=1, slots=frozenset({"hotel", "flight"}), about=frozenset({"p"})),
+        Observation(evidence="e", epoch=1, covers=frozenset({"hotel", "flight"}), about=frozenset({"p"})),
         False,
         False,
     ),
@@ -96,9 +101,9 @@ def test_implied_facts_score_the_mean_of_the_three_best_cosines() -> None:
 @pytest.mark.parametrize(("named", "expected"), [(1, 3.0), (2, 2.0), (20, 0.6325)])
 def test_to_be_the_only_one_that_is_named_says_more(named: int, expected: float) -> None:
     """``n`` open pairs and eight imagined ones: the root of unnamed over named, in standard deviations."""
-    later = [Observation(evidence=f"e{n}", epoch=1, slots=frozenset({"s"} if n < named else ())) for n in range(named)]
+    later = [Observation(evidence=f"e{n}", epoch=1, covers=frozenset({"s"} if n < named else ())) for n in range(named)]
     rest = [Observation(evidence=f"r{n}", epoch=1) for n in range(max(0, 2 - named))]
-    openings = open_pairs([Target(item="i", epoch=0, slot="s")], [*later, *rest])
+    openings = open_pairs([Target(item="i", epoch=0, covers=frozenset({"s"}))], [*later, *rest])
     assert {entry.score for entry in SameSlot().score(openings, 1)} == {expected}
 
 

@@ -1,4 +1,4 @@
-"""The benchmarks: one class each, behind one protocol."""
+"""The benchmarks: one class each, of one protocol."""
 
 from __future__ import annotations
 

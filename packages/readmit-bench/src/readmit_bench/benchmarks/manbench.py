@@ -33,7 +33,7 @@ PAPER_CASES = 4838
 
 
 class ManBench(Benchmark):
-    """The candidates are the work state: nothing is extracted, and what was chosen is right or wrong."""
+    """The candidates are the work state: nothing is extracted, and the chosen answer is right or wrong."""
 
     name = "manbench"
     title = "ManBench"

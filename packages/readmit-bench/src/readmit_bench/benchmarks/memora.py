@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from readmit_bench.episodes import Budget, Case, Checkpoint, Episode
     from readmit_bench.reports.run_scores import Scored
     from readmit_bench.results import Result, RunPlan
-    from readmit_bench.settings import MemoraSettings, Settings
+    from readmit_bench.settings import ActorForm, MemoraSettings, Settings
 
 # The paper bounds a batch of sessions by their number; this only keeps a request within a context window.
 BATCH_CHARS = 96_000
@@ -85,7 +85,7 @@ class Memora(Conversations):
         return Dataset(found.benchmark, own, found.notes)
 
     def tuning(self, settings: Settings) -> Tuning:
-        return Tuning(retractions=settings.memora.retractions)
+        return Tuning(retractions=settings.memora.form != "notes", explicit=settings.memora.changes == "explicit")
 
     def embeds(self, settings: Settings) -> bool:
         return settings.memora.retrieval == "fused"
@@ -115,6 +115,9 @@ class Memora(Conversations):
             queries = () if made is None else made.queries
             found = drawn(extractor, retrieved(episode, history, memora, queries), how, queries, embedder)
         return replace(found, plans=(None if made is None else in_one(made),))
+
+    def form(self, settings: Settings) -> ActorForm:
+        return settings.memora.form
 
     def answer_tokens(self, settings: Settings) -> int:
         return settings.memora.answer_tokens

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from readmit_bench.episode_runs import Attempt
     from readmit_bench.episodes import Budget, Case, Checkpoint, Dataset, Episode, View
     from readmit_bench.results import Result, RunPlan
-    from readmit_bench.settings import Settings
+    from readmit_bench.settings import ActorForm, Settings
 
 SUBSET = 20
 PAPER_CASES = {"early": 64, "middle": 64, "late": 72}
@@ -131,8 +131,11 @@ class Stale(Conversations):
             ),
             scan_targets=stale.scan_targets,
             scan_observations=stale.scan_observations,
-            retractions=stale.retractions,
+            retractions=stale.form != "notes",
         )
+
+    def form(self, settings: Settings) -> ActorForm:
+        return settings.stale.form
 
     def answer_tokens(self, settings: Settings) -> int:
         return settings.stale.answer_tokens

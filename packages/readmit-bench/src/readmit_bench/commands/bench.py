@@ -106,14 +106,14 @@ def status(invocation: Invocation, /, *, out: Path, answers: Path | None) -> Non
 @click.option("--episodes", default=50, show_default=True, help="How many episodes get a page of their own.")
 def report(invocation: Invocation, /, *, runs: tuple[Path, ...], to: Path, episodes: int) -> None:
     """Write report.md and report.html with tables (also as CSV and LaTeX), figures and episode pages."""
-    from readmit.lab import emit, show, shown
+    from readmit.lab import emit, one_line, show
     from readmit_bench.reports.pages import write_report
 
     page = write_report(runs, to, episodes=episodes)
     if invocation.json:
         emit({"html": str(page), "markdown": str(page.with_suffix(".md"))})
     else:
-        show(f"{shown(str(page))} and {shown(page.with_suffix('.md').name)}")
+        show(f"{one_line(str(page))} and {one_line(page.with_suffix('.md').name)}")
 
 
 @what("--data", type=FOLDER, required=True, metavar="DIR", help="Folder of Memora's release.")
@@ -151,6 +151,88 @@ def retrieval(
         show(said)
 
 
+@what("--data", type=FOLDER, required=True, metavar="DIR", help="Folder of Memora's release.")
+@what("--half", type=click.Choice(("other", "chosen")), default="other", show_default=True, help="Whose histories.")
+@what("--departure", type=float, multiple=True, metavar="SHARE", help="Only these departures, such as 0.5. Repeatable.")
+@what("--case", "named", multiple=True, metavar="NAME", help="Only these cases, of either half. Repeatable.")
+@what("--limit", type=POSITIVE, metavar="N", help="Only N cases.")
+@what("--seed", default=0, show_default=True, help="Seed of the cases that --limit takes and of the intervals.")
+@what("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Change a setting. Repeatable.")
+@models(
+    "--recorded", type=FOLDER, multiple=True, metavar="DIR", help="Batch directory whose answers are used. Repeatable."
+)
+@models("--embedder", default="minilm", show_default=True, metavar="NAME", help="Embedder that ranks facts.")
+def shares(
+    invocation: Invocation, /, *, data: Path, half: str, departure: tuple[float, ...], named: tuple[str, ...],
+    limit: int | None, seed: int, settings: tuple[str, ...], recorded: tuple[Path, ...], embedder: str,
+) -> None:  # fmt: skip
+    """Measure what each rule of readmit does to its views on Memora: no rule, each rule alone, all rules.
+
+    The share of what holds that is in the view, and the share of what ended that is not in it. Rules were written on
+    every other history, by name; the default is the other half. No model is asked: a reader by rules takes the place of
+    extractor, planner and linker, and recorded answers to the same requests come first.
+    """
+    import random
+
+    from readmit.lab import emit, progress, show
+    from readmit_bench.datasets.memora_cases import read_memora
+    from readmit_bench.evaluation.plain_reader import PlainReader
+    from readmit_bench.rule_shares import as_json, chosen_cases, measure, notes_on, table
+    from readmit_bench.run_embedder import embedder_named
+    from readmit_bench.settings import Settings, overridden
+
+    how = overridden(Settings(), settings)
+    cases = chosen_cases(read_memora(data, how.memora).cases, half=half, departures=departure, named=named)
+    if limit is not None and limit < len(cases):
+        cases = random.Random(seed).sample(cases, limit)  # noqa: S311  # repeatable
+    with progress("Measuring", len(cases)) as advance:
+        found = measure(cases, how, PlainReader(recorded), embedder_named(embedder), watch=advance)
+    if invocation.json:
+        emit(as_json(found))
+        return
+    show(table(found, seed), "")
+    for said in notes_on(cases, settings, embedder, recorded):
+        show(said)
+
+
+@click.argument("run", type=FOLDER, metavar="RUN")
+@click.option(
+    "--to", type=FOLDER, default=Path("docs/runs"), show_default=True, metavar="DIR", help="Folder of kept runs."
+)
+@click.option("--name", metavar="NAME", help="Name on the page. Default: the run's own.")
+@click.option("--unseen", is_flag=True, help="The data was not in view when rules were written.")
+def import_run(invocation: Invocation, /, *, run: Path, to: Path, name: str | None, unseen: bool) -> None:
+    """Keep the figures of a run: of its directory, or of a file that this command wrote elsewhere.
+
+    A kept run holds figures, notes and the digest of the run, and no text of the data.
+    """
+    from readmit.lab import emit, one_line, show
+    from readmit_bench.kept_runs import kept_from, write_kept
+
+    kept = kept_from(run, name=name, unseen=unseen)
+    file = write_kept(kept, to)
+    if invocation.json:
+        emit({"file": str(file), "digest": kept.digest})
+    else:
+        show(f"{one_line(str(file))}: run {kept.digest}")
+
+
+@click.option("--kept", type=FOLDER, default=Path("docs/runs"), show_default=True, metavar="DIR", help="Kept runs.")
+@click.option(
+    "--to", type=FOLDER, default=Path("docs/results.md"), show_default=True, metavar="FILE", help="Where to write."
+)
+def results(invocation: Invocation, /, *, kept: Path, to: Path) -> None:
+    """Write the page of results from the kept runs."""
+    from readmit.lab import emit, one_line, show
+    from readmit_bench.kept_runs import results_page
+
+    to.write_text(results_page(kept), encoding="utf-8")
+    if invocation.json:
+        emit({"page": str(to)})
+    else:
+        show(one_line(str(to)))
+
+
 @click.option("--set", "settings", is_flag=True, help="List every setting that --set can change, with its value.")
 def list_all(invocation: Invocation, /, *, settings: bool) -> None:
     """List the studies, with their data and default methods, and the methods."""
@@ -177,7 +259,7 @@ def list_all(invocation: Invocation, /, *, settings: bool) -> None:
 
 
 def _report(invocation: Invocation, ran: RunStatus, out: Path, answers: Path | None = None) -> None:
-    from readmit.lab import emit, show, shown
+    from readmit.lab import emit, one_line, show
     from readmit_bench.run_status import as_json
     from readmit_bench.study_runs import failure_manifest
 
@@ -190,10 +272,10 @@ def _report(invocation: Invocation, ran: RunStatus, out: Path, answers: Path | N
         pace = ran.episodes / max(ran.seconds, 1e-9)
         show(f"{ran.episodes:,} episodes in {ran.seconds:.1f} s: {pace:.1f} a second.")
     if ran.settings:
-        show(f"Settings changed: {shown(', '.join(ran.settings))}.")
+        show(f"Settings changed: {one_line(', '.join(ran.settings))}.")
     if ran.answers:
         now = f"; {ran.asked:,} were asked for now" if ran.asked else ""
-        where = shown(str(answers or out))
+        where = one_line(str(answers or out))
         show(f"{ran.answers:,} model answers, {ran.tokens:,} tokens in all, are kept in {where}{now}.")
     for method, count in ran.left.items():
         show(f"  {method}: {count} to go")
@@ -201,16 +283,16 @@ def _report(invocation: Invocation, ran: RunStatus, out: Path, answers: Path | N
         show(f"{ran.waiting} episodes wait for answers by file: answer the requests, then run the same command again.")
     _report_outages(ran)
     for one in failures[:FAILURES]:
-        show(f"  failed: {one['method']}, {shown(one['case'])}: {shown(one['failure'])}")
+        show(f"  failed: {one['method']}, {one_line(one['case'])}: {one_line(one['failure'])}")
     if len(failures) > FAILURES:
         show(f"  and {len(failures) - FAILURES} more that failed: --json has them all")
 
 
 def _report_outages(ran: RunStatus) -> None:
-    from readmit.lab import show, shown
+    from readmit.lab import one_line, show
 
     for message, count in list(ran.outages.items())[:OUTAGES]:
-        show(f"  no answer ({count}×): {shown(message)}")
+        show(f"  no answer ({count}×): {one_line(message)}")
     if ran.stopped:
         show("Nothing more was asked. Fix the errors above, then run the same command again.")
     elif ran.interrupted:
@@ -229,8 +311,11 @@ for _name, _function, *_examples in (
     ),
     ("plan", plan_command.plan, *plan_command.EXAMPLES),
     ("retrieval", retrieval, "readmit bench retrieval --data memora"),
+    ("shares", shares, "readmit bench shares --data memora --set memora.retrieval=lexical"),
     ("list", list_all, "readmit bench list"),
     ("status", status, "readmit bench status smoke"),
     ("report", report, "readmit bench report smoke memora-views --to report"),
+    ("import", import_run, "readmit bench import smoke --to runs", "readmit bench import handed-in.json --unseen"),
+    ("results", results, "readmit bench results --kept runs --to results.md"),
 ):
     bench.add_command(command(_name, store=False, examples=_examples)(_function))

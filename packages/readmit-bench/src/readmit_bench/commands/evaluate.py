@@ -33,10 +33,10 @@ def evaluate() -> None:
 )
 @click.option(
     "--pairs-per-call",
-    type=click.IntRange(1),
+    type=click.IntRange(1, 100),
     default=1,
     show_default=True,
-    help="Most earlier statements in one request with one later text.",
+    help="Most pairs in one request.",
 )
 @click.option("--swapped", is_flag=True, help="Ask in both orders; disagreement is unsure.")
 @click.option("--limit", type=click.IntRange(2), help="Judge a balanced sample of this many cases per file.")
@@ -82,9 +82,8 @@ def pairs(
     from readmit_bench.evaluation.stored_judgments import holds_judgments, load_stored
 
     policy = Policy(
-        invalid_at=Decimal(str(invalid_at)),
-        suspect_at=Decimal(str(suspect_at)),
-        min_confidence=Decimal(str(min_confidence)),
+        evidence={"invalid_at": Decimal(str(invalid_at)), "suspect_at": Decimal(str(suspect_at))},
+        paper={"min_confidence": Decimal(str(min_confidence))},
     )
     judged = [path for path in files if holds_judgments(path)]
     if verifier is None and len(judged) < len(files):

@@ -1,4 +1,4 @@
-"""The options that say what is run: the same for a run and for its plan."""
+"""The options that choose study, methods and models: the same for a run and for its plan."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def plan(
     be sent; what depends on answers is estimated, and the plan says how. No model is opened: models are named only for
     their prices, and without any all four roles are planned.
     """
-    from readmit.lab import emit, progress, show, shown
+    from readmit.lab import emit, one_line, progress, show
     from readmit_bench.plans.plan_tables import PricedPlan, as_json, notes, table
     from readmit_bench.plans.prices import read_prices
     from readmit_bench.study_runs import RunOrder, plan_of
@@ -62,4 +62,4 @@ def plan(
         return
     show(table(whole), "")
     for said in notes(whole):
-        show(shown(said))
+        show(one_line(said))

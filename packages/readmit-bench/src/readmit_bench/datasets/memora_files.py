@@ -80,7 +80,7 @@ class RawForgotten(Raw, frozen=True, kw_only=True):
 
 
 class RawForgetting(Raw, frozen=True, kw_only=True):
-    """What was updated or deleted."""
+    """The items that were updated or deleted."""
 
     forgotten_items: list[RawForgotten] = msgspec.field(default_factory=list)
 
@@ -152,7 +152,7 @@ def read_clusters(root: Path, periods: Sequence[Period] = PERIODS) -> tuple[Clus
 
 
 def visible_session(raw: RawSession) -> Session:
-    """The conversation alone: type, operation and turn annotations stay behind."""
+    """The conversation alone: type, operation and turn annotations are left out."""
     return Session(
         index=raw.session_id,
         at=raw.date,

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import random
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit import Pair
 from readmit.errors import RecordError
 from readmit.lab import Observation, Target
 
@@ -32,23 +34,67 @@ class HistorySession(msgspec.Struct, frozen=True):
     facts: tuple[str, ...] = ()
 
 
-class PairHistory(msgspec.Struct, frozen=True):
+class PairHistory(msgspec.Struct, frozen=True, dict=True):
     """Sessions in order of time; the agent departs after ``old`` and returns after the last."""
 
     uid: str
     sessions: tuple[HistorySession, ...]
     old: int
     new: int
+    statements: bool = False
+    """Whether an extractor has read the sessions. Then each fact is an item, and a session without any is no evidence.
+    Otherwise each session is an item."""
+
+    def stated(self) -> PairHistory:
+        """The same history as an extractor leaves it."""
+        return msgspec.structs.replace(self, statements=True)
+
+    @property
+    def true(self) -> Pair:
+        """The pair to find."""
+        return Pair(item=self.sessions[self.old].name, evidence=self.sessions[self.new].name)
+
+    @cached_property
+    def items(self) -> dict[str, HistorySession]:
+        """What may have changed, by name: whole sessions, or what they state."""
+        found: dict[str, HistorySession] = {}
+        for at, session in enumerate(self.sessions[: self.old + 1]):
+            if at == self.old or not self.statements:
+                found[session.name] = session
+            else:
+                lines = {f"{session.name}#{n}": line for n, line in enumerate(session.facts)}
+                found |= {name: HistorySession(name, line, (line,), (line,)) for name, line in lines.items()}
+        return found
+
+    @cached_property
+    def later(self) -> dict[str, HistorySession]:
+        """What may have changed it, by name."""
+        if not self.statements:
+            return {session.name: session for session in self.sessions}
+        # The pair's own sessions hold its statements; of another one, the extractor left what it states.
+        own = {self.sessions[self.old].name, self.sessions[self.new].name}
+        return {
+            one.name: one if one.name in own else msgspec.structs.replace(one, text="\n\n".join(one.facts))
+            for one in self.sessions
+            if one.name in own or one.facts
+        }
 
     def targets(self, *, alone: bool) -> list[Target]:
-        """The old statement, or one item for every session that the agent knew when it departed."""
-        places = [self.old] if alone else range(self.old + 1)
+        """The old statement, or one item for everything that the agent knew when it departed."""
+        at = {session.name: place for place, session in enumerate(self.sessions)}
+        names = [self.true.item] if alone else list(self.items)
         return [
-            Target(item=self.sessions[at].name, epoch=at, sources=frozenset({self.sessions[at].name})) for at in places
+            Target(item=name, epoch=at[session], sources=frozenset({session}))
+            for name in names
+            for session in [name.partition("#")[0]]
         ]
 
     def observations(self) -> list[Observation]:
-        return [Observation(evidence=session.name, epoch=at) for at, session in enumerate(self.sessions)]
+        return [
+            Observation(evidence=session.name, epoch=at)
+            for at, session in enumerate(self.sessions)
+            if session.name in self.later
+        ]
 
 
 def build_history(

@@ -27,7 +27,7 @@ def model_verifier(model: Model, *, policy: Policy, pairs_per_call: int = 1, swa
     def judge(cases: Sequence[LabelledPair]) -> list[PairJudgment | None]:
         ledger = TokenLedger()
         verifier = Verifier(
-            model=Metered(model, ledger), batch_size=pairs_per_call, swap=swap, suspect_at=policy.suspect_at
+            model=Metered(model, ledger), per_call=pairs_per_call, swap=swap, suspect_at=policy.evidence.suspect_at
         )
         said = verifier.verify([_case(one, critical=swap) for one in cases])
         tokens = round(ledger.total().tokens / max(1, len(cases)))
@@ -43,7 +43,6 @@ def _case(case: LabelledPair, *, critical: bool) -> PairCase:
         evidence_text=case.new,
         item_at=moment_of(case.old_at),
         evidence_at=moment_of(case.new_at),
-        use=case.use,
         critical=critical,
     )
 

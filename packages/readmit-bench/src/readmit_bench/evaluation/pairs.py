@@ -1,7 +1,7 @@
 """Judge labelled pairs: how often a verifier is right, and how well it is calibrated.
 
 The documented format is one JSON object per line: ``id``, ``old`` and ``new`` (the two texts), ``invalidates`` (true
-or false), and optionally ``use`` (what the item is needed for), ``old_at`` and ``new_at`` (times as text).
+or false), and optionally ``old_at`` and ``new_at`` (times as text).
 STALE records, defeasible NLI rows and stored judgments (``stored_judgments``) are recognized by their own fields.
 """
 
@@ -30,7 +30,6 @@ class LabelledPair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     old: str
     new: str
     invalidates: bool
-    use: str = ""
     old_at: str = ""
     new_at: str = ""
 
@@ -116,12 +115,12 @@ class Rule(msgspec.Struct, frozen=True):
 
 def one_score(policy: Policy) -> Rule:
     """The score and the policy's two thresholds."""
-    return Rule("one score", f"score ≥ {policy.invalid_at}", f"score ≥ {policy.suspect_at}")
+    return Rule("one score", f"score ≥ {policy.evidence.invalid_at}", f"score ≥ {policy.evidence.suspect_at}")
 
 
 def three_answers(policy: Policy) -> Rule:
     """The answer and the least confidence, as for verdicts without a score."""
-    least = policy.min_confidence
+    least = policy.paper.min_confidence
     return Rule("three answers", f"invalidates ≥ {least}", f"not compatible ≥ {least}")
 
 

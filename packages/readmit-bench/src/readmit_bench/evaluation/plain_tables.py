@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit_bench.evaluation.proposals import BUDGETS, CUTOFFS, PAPER_PAIRS
+from readmit_bench.evaluation.proposals import ALL_PAIRS, BUDGETS, CUTOFFS, NEAR, PAPER_PAIRS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,30 @@ def proposals_table(measured: Sequence[Recall]) -> str:
         ]
         text += "\n\nRecall of the true pair among the first n pairs of a return (* the paper's average)\n\n"
         text += plain_table(head, rows)
+        head = ["haystack", "signals", "open", "judged", "recall", "near enough", "recall", "one half", "other half"]
+        rows = [[recall.haystack, recall.signals, *_judged(recall)] for recall in budgeted]
+        text += (
+            f"\n\nPairs that a preparation judges: all up to {ALL_PAIRS}, beyond that those of score {NEAR} or more; "
+            "and by that threshold alone, which was set on one half of the pairs\n\n"
+        )
+        text += plain_table(head, rows)
+        head = ["haystack", "threshold", "near enough", "one half", "other half"]
+        rows = [
+            [recall.haystack, f"{threshold:g}", f"{pairs:.0f}", f"{one:.3f}", f"{other:.3f}"]
+            for recall in budgeted
+            if recall.signals == "model_free"
+            for threshold, (one, other, pairs) in recall.by_threshold.items()
+        ]
+        text += "\n\nOther thresholds alone, signals without a model; the product's was set on one half\n\n"
+        text += plain_table(head, rows)
     return text
+
+
+def _judged(recall: Recall) -> list[str]:
+    one, other = recall.halves or (0.0, 0.0)
+    shares = (recall.judged or 0.0, recall.near or 0.0, one, other)
+    judged, near, *halves = (f"{share:.3f}" for share in shares)
+    return [f"{recall.open:.0f}", f"{recall.asked:.0f}", judged, f"{recall.ranked:.0f}", near, *halves]
 
 
 def pairs_table(*reports: PairReport) -> str:

@@ -1,4 +1,8 @@
-"""Proposal recall: is the true pair among the first k of its target, and among the first n of a return?"""
+"""Proposal recall: is the true pair among the first k of its target, among the first n of a return, and judged at all?
+
+It is judged if the return has few enough pairs to judge every one, or else if its score reaches the threshold. The
+threshold was chosen on every other pair; ``halves`` shows both parts.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,9 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from readmit import Pair
-from readmit.inference import Signal
+from readmit.inference import Settings, Signal
 from readmit.lab import (
     CachedEmbedder,
-    Limits,
     Scored,
     VectorsInMemory,
     near_implications,
@@ -26,7 +28,7 @@ from readmit_bench.evaluation.development import implied_facts, memora_filler, o
 from readmit_bench.evaluation.histories import PairHistory, histories, statements_only
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -43,6 +45,10 @@ BUDGETS = (5, 10, 20, 28, 40, 60, 100)
 PAPER_PAIRS = 28
 """What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes."""
 EVERYTHING = 100_000
+ALL_PAIRS, NEAR = Settings().all_pairs, Settings().near
+"""The product's own."""
+THRESHOLDS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
+"""Of these, the product's was chosen."""
 
 SignalSet = Literal["cosine", "embedding", "passage", "model_free", "implied_facts", "combined"]
 """``cosine`` is the plain baseline, ``model_free`` is all that needs no model's answer, ``combined`` is all."""
@@ -60,8 +66,18 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     """Per target: share of true pairs among the first k."""
     budget: dict[int, float] = {}
     """Per return, over all targets: share of true pairs among the first n."""
+    judged: float | None = None
+    """Per return: share of true pairs that a preparation puts to the verifier, with the product's defaults."""
+    near: float | None = None
+    """The same by the threshold alone, as if every return were too large to judge all of its pairs."""
     halves: tuple[float, float] | None = None
-    """``budget`` at the paper's number of pairs, for every other pair and for the rest: how far figures carry over."""
+    """``near`` for every other pair, on which the threshold was chosen, and for the rest."""
+    by_threshold: dict[float, tuple[float, float, float]] = {}
+    """Other thresholds alone: recall on the half of the pairs on which one was chosen, on the rest, and pairs."""
+    asked: float = 0.0
+    """Pairs that a preparation puts to the verifier in a return, on average."""
+    ranked: float = 0.0
+    """Pairs that reach the threshold in a return, on average."""
     open: float = 0.0
     """Open pairs in a return, on average."""
     ranks: tuple[int, ...] = ()
@@ -95,7 +111,7 @@ class Vectorizer:
 
     def __init__(self, embedder: Embedder) -> None:
         """Keep vectors for as long as the measurement runs."""
-        self._embedder = CachedEmbedder(embedder, "evaluation", VectorsInMemory())
+        self._embedder = CachedEmbedder(embedder, VectorsInMemory())
         self._matrices: dict[tuple[str, ...], Matrix] = {}
 
     def rows(self, texts: Mapping[str, tuple[str, ...]]) -> dict[str, Matrix]:
@@ -108,9 +124,8 @@ class Vectorizer:
 
 def scorers_for(history: PairHistory, openings: Openings, vectors: Vectorizer, chosen: SignalSet) -> list[Scorer]:
     """The signals of one set, as a preparation builds them. Slots and declared premises have nothing to read here."""
-    by_name = {session.name: session for session in history.sessions}
-    items = {target.item: by_name[target.item] for target in openings.targets}
-    later = {seen.evidence: by_name[seen.evidence] for seen in openings.observations}
+    items = {target.item: history.items[target.item] for target in openings.targets}
+    later = {seen.evidence: history.later[seen.evidence] for seen in openings.observations}
     old, new = ({name: one.text for name, one in each.items()} for each in (items, later))
     found: list[Scorer] = []
     if chosen == "cosine":
@@ -130,35 +145,71 @@ def measure(
     haystack: str, cases: Sequence[PairHistory], vectors: Vectorizer, signals: SignalSet, *, returns: bool = True
 ) -> Recall:
     """Rank the true pair in every history. ``returns`` also ranks it against the pairs of all other targets."""
-    ranks = [_rank(history, vectors, signals, alone=True)[0] for history in cases]
-    places = [_rank(history, vectors, signals, alone=False) for history in cases] if returns else []
-    return Recall(
+    ranks = [_rank(history, vectors, signals, alone=True).place for history in cases]
+    found = [_rank(history, vectors, signals, alone=False) for history in cases] if returns else []
+    alone = Recall(
         haystack=haystack,
         signals=signals,
         histories=len(cases),
         at={k: _share(ranks, k) for k in CUTOFFS},
-        budget={n: _share([place for place, _ in places], n) for n in BUDGETS} if places else {},
-        halves=_halves(cases, [place for place, _ in places]) if places else None,
-        open=sum(size for _, size in places) / len(places) if places else 0.0,
         ranks=tuple(ranks),
     )
-
-
-def _rank(history: PairHistory, vectors: Vectorizer, chosen: SignalSet, *, alone: bool) -> tuple[int, int]:
-    openings = open_pairs(history.targets(alone=alone), history.observations())
-    limits = Limits(per_target=EVERYTHING, per_return=None, depth=EVERYTHING)
-    found = propose(openings, scorers_for(history, openings, vectors, chosen), limits)
-    true = Pair(item=history.sessions[history.old].name, evidence=history.sessions[history.new].name)
-    place = next((n for n, proposal in enumerate(found.kept, start=1) if proposal.pair == true), 0)
-    return place, found.open
-
-
-def _halves(cases: Sequence[PairHistory], places: Sequence[int]) -> tuple[float, float]:
+    if not found:
+        return alone
     order = {uid: number for number, uid in enumerate(dict.fromkeys(case.uid for case in cases))}
-    even, odd = (
-        [place for case, place in zip(cases, places, strict=True) if order[case.uid] % 2 == half] for half in (0, 1)
+    halves = [[one for case, one in zip(cases, found, strict=True) if order[case.uid] % 2 == half] for half in (0, 1)]
+
+    def alone_at(threshold: float) -> tuple[float, float, float]:
+        one, other = (_mean(place.reaches(threshold) for place in half) for half in halves)
+        return one, other, _mean(place.reaching(threshold) for place in found)
+
+    return msgspec.structs.replace(
+        alone,
+        budget={n: _share([one.place for one in found], n) for n in BUDGETS},
+        judged=_mean(one.judged for one in found),
+        near=_mean(one.reaches(NEAR) for one in found),
+        halves=alone_at(NEAR)[:2],
+        by_threshold={threshold: alone_at(threshold) for threshold in THRESHOLDS},
+        asked=_mean(one.open if one.open <= ALL_PAIRS else one.reaching(NEAR) for one in found),
+        ranked=_mean(one.reaching(NEAR) for one in found),
+        open=_mean(one.open for one in found),
     )
-    return _share(even, PAPER_PAIRS), _share(odd, PAPER_PAIRS)
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """Where the true pair of one history ended."""
+
+    place: int
+    """Its rank; 0 if no signal scored it."""
+    score: float
+    scores: tuple[float, ...]
+    """Of every pair that a signal scored."""
+    open: int
+
+    def reaches(self, threshold: float) -> bool:
+        """Whether the true pair is proposed."""
+        return self.place > 0 and self.score >= threshold
+
+    def reaching(self, threshold: float) -> int:
+        """How many pairs are."""
+        return sum(score >= threshold for score in self.scores)
+
+    @property
+    def judged(self) -> bool:
+        return self.open <= ALL_PAIRS or self.reaches(NEAR)
+
+
+def _rank(history: PairHistory, vectors: Vectorizer, chosen: SignalSet, *, alone: bool) -> _Place:
+    openings = open_pairs(history.targets(alone=alone), history.observations())
+    found = propose(openings, scorers_for(history, openings, vectors, chosen), near=None, depth=EVERYTHING).kept
+    scores = {proposal.pair: proposal.score for proposal in found}
+    place = next((n for n, pair in enumerate(scores, start=1) if pair == history.true), 0)
+    return _Place(place, scores.get(history.true, 0.0), tuple(scores.values()), len(openings))
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / max(1, len(found))
 
 
 def _share(ranks: Sequence[int], k: int) -> float:
@@ -198,6 +249,7 @@ def haystacks(data: Path, seeds: Sequence[int]) -> list[Haystack]:
         Haystack(name="substitute, buried", cases=lambda: filled(pairs, memora, buried=True), facts=False),
         Haystack(name="substitute, all pairs", cases=lambda: filled(pairs, memora), facts=False),
         Haystack(name="substitute", cases=lambda: filled(known, memora)),
+        Haystack(name="substitute, statements", cases=lambda: [one.stated() for one in filled(known, memora)]),
         Haystack(name="substitute, 12 rival changes", cases=lambda: filled(known, memora, rivals=12)),
         Haystack(name="80 changes", cases=lambda: statements_only(known, written), returns=False),
     ]

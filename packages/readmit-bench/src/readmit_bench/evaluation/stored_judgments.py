@@ -77,7 +77,7 @@ def load_stored(paths: Sequence[Path], policy: Policy) -> StoredJudgments:
 
 
 def _case(row: StoredJudgment, name: str) -> LabelledPair:
-    return LabelledPair(id=row.id or name, old=row.old, new=row.new, invalidates=row.invalidates, use=row.use)
+    return LabelledPair(id=row.id or name, old=row.old, new=row.new, invalidates=row.invalidates)
 
 
 def _scored(case: LabelledPair, row: StoredJudgment, policy: Policy) -> PairJudgment | None:
@@ -86,8 +86,8 @@ def _scored(case: LabelledPair, row: StoredJudgment, policy: Policy) -> PairJudg
     judgment = Judgment(
         statement=1, item_quote=row.item_quote, evidence_quote=row.evidence_quote, premise=row.premise, stale=row.score
     )
-    shown = PairCase(pair=_pair(case), item_text=case.old, evidence_text=case.new, use=case.use)
-    return PairJudgment(verdict=verdict_of(shown, judgment, suspect_at=policy.suspect_at))
+    shown = PairCase(pair=_pair(case), item_text=case.old, evidence_text=case.new)
+    return PairJudgment(verdict=verdict_of(shown, judgment, suspect_at=policy.evidence.suspect_at))
 
 
 def _answered(case: LabelledPair, row: StoredJudgment) -> PairJudgment | None:

@@ -72,7 +72,7 @@ class GivenFiller(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_pairs(path: Path) -> tuple[list[StalePair], dict[str, Implied]]:
-    """The pairs of a file, and what was written about them. An error names the line and the field."""
+    """The pairs of a file, and their written facts. An error names the line and the field."""
     if any("M_old" in row for row in read_lines(path, dict[str, Any])[:1]):
         pairs, written = read_lines(path, StalePair), {}
     else:

@@ -10,6 +10,9 @@ Query side, for each question: read it; retrieve by lane (5 direct, 8 affected, 
 of common words ≥ .45); give a verdict on what it takes for granted (supported, outdated, unresolved); ground the
 action; build constraints from both; answer under them.
 
+In rounds through files, all sessions are read in one round, filed in the next, and their affected buckets named in a
+third; updating and invalidating go session by session, because each shows what the memory holds by then.
+
 The published description gives the thresholds by name only; we chose the step for each. Conversations are read whole;
 an item rests on the user's words. The method forms its own memory: it gets the conversations and not the work state
 that the others share. The view is the turns behind the items in use, so that it can be scored like any other.
@@ -17,12 +20,13 @@ that the others share. The view is the turns behind the items in use, so that it
 
 from __future__ import annotations
 
-from itertools import groupby
+from dataclasses import dataclass, field
+from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
-from readmit.errors import ModelError
+from readmit.errors import ModelError, PendingAnswers
 from readmit.lab import grounded, line
 from readmit.models import Failure, ask_typed
 from readmit_bench.actor_answers import texts
@@ -34,7 +38,7 @@ from readmit_bench.plain_turns import excerpt
 from readmit_bench.prompt_requests import request
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from readmit.models import Model
     from readmit_bench.episodes import Checkpoint, Row
@@ -134,6 +138,22 @@ class Ground(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 A = TypeVar("A", bound=msgspec.Struct)
+A1 = TypeVar("A1")
+A2 = TypeVar("A2")
+
+
+@dataclass
+class Drawn:
+    """The propositions of one session, each with its row and quote, and the other buckets that they may affect."""
+
+    new: list[tuple[Proposition, Row, str]]
+    affected: list[str] = field(default_factory=list)
+
+    @property
+    def listed(self) -> str:
+        return "\n".join(
+            f"{n}. [{one.bucket}/{one.track}] {one.statement}" for n, (one, _, _) in enumerate(self.new, 1)
+        )
 
 
 class CUPMem:
@@ -148,10 +168,7 @@ class CUPMem:
     def view(self, checkpoint: Checkpoint) -> View:
         self._memory = Memory()
         rows = sorted(checkpoint.rows, key=lambda row: row.at)
-        turns = {name: list(part) for name, part in groupby(rows, key=lambda row: row.at // SESSION)}
-        for session in checkpoint.history:
-            said = "\n".join(f"[{turn.speaker}]\n{turn.text}" for turn in session.turns)
-            self._write(said, turns.get(session.index, []))
+        self._write(self._drawn(checkpoint, rows))
         usable = self._memory.usable()
         by_id = {row.id: row for row in rows}
         quotes: dict[str, list[str]] = {}
@@ -166,40 +183,65 @@ class CUPMem:
         return View(method=self.name, rows=handed, excerpts=excerpts, left_out=gone)
 
     def respond(self, actor: Model, checkpoint: Checkpoint, view: View) -> tuple[str, ...]:  # noqa: ARG002
-        """Run each question through the query side; the view is not used."""
-        return tuple(self._answered(actor, task) for task in checkpoint.tasks)
+        """Run the questions through the query side, step by step side by side; the view is not used."""
+        return tuple(self._answered(actor, checkpoint.tasks))
 
-    # Write side.
+    # Write side. What needs no memory is asked of all sessions at once.
 
-    def _write(self, session: str, part: Sequence[Row]) -> None:
-        found = self._asked("cup-chunks@1", [("session", session)], Passages)
-        passages = [(p, q) for p in found.passages if p.salience >= SALIENCE and (q := grounded(p.quote, session))]
-        best = [quote for _, quote in sorted(passages, key=lambda pair: -pair[0].salience)[:PASSAGES]]
-        if not best:
-            return
-        said = self._asked("cup-extract@2", [("schema", SCHEMA), ("passages", "\n\n".join(best))], Propositions)
-        new = []
-        for one in said.propositions:
-            row = next((row for row in part if grounded(one.quote, row.text)), None)
-            known = one.bucket in BUCKETS and one.track in BUCKETS[one.bucket]
-            if row is not None and known and one.confidence >= EXPLICIT and line(one.statement):
-                new.append((one, row, grounded(one.quote, row.text)))
-        added = self._updated(new) if new else []
-        if added:
-            sections = [("schema", SCHEMA), ("what is new", self._memory.listed(added))]
-            affected = self._asked("cup-affected@1", sections, Affected).buckets
-            self._invalidated(added, [bucket for bucket in affected if bucket in BUCKETS])
+    def _drawn(self, checkpoint: Checkpoint, rows: Sequence[Row]) -> list[Drawn]:
+        """The propositions of each session that has some, in order."""
+        turns = {name: list(part) for name, part in groupby(rows, key=lambda row: row.at // SESSION)}
+        said = ["\n".join(f"[{turn.speaker}]\n{turn.text}" for turn in one.turns) for one in checkpoint.history]
+        found = self._asked("cup-chunks@1", [[("session", text)] for text in said], Passages)
+        bearing = []
+        for session, text, one in zip(checkpoint.history, said, found, strict=True):
+            passages = [(p, q) for p in one.passages if p.salience >= SALIENCE and (q := grounded(p.quote, text))]
+            best = [quote for _, quote in sorted(passages, key=lambda pair: -pair[0].salience)[:PASSAGES]]
+            if best:
+                bearing.append((turns.get(session.index, []), "\n\n".join(best)))
+        sections = [[("schema", SCHEMA), ("passages", best)] for _, best in bearing]
+        drawn = [
+            Drawn(new)
+            for (part, _), listed in zip(bearing, self._asked("cup-extract@2", sections, Propositions), strict=True)
+            if (new := [filed for one in listed.propositions if (filed := _filed(one, part))])
+        ]
+        sections = [[("schema", SCHEMA), ("what is new", one.listed)] for one in drawn]
+        for session_drawn, affected in zip(drawn, self._asked("cup-affected@1", sections, Affected), strict=True):
+            session_drawn.affected = [bucket for bucket in affected.buckets if bucket in BUCKETS]
+        return drawn
 
-    def _updated(self, new: Sequence[tuple[Proposition, Row, str]]) -> list[Item]:
-        memory = self._memory
-        filed = {i.number: i for one, _, _ in new for i in memory.same_track(one.bucket, one.track)}
-        listed = "\n".join(f"{n}. [{one.bucket}/{one.track}] {one.statement}" for n, (one, _, _) in enumerate(new, 1))
-        decided: dict[int, Update] = {}
-        if filed:
-            sections = [("new propositions", listed), ("filed items", memory.listed(list(filed.values())))]
-            decided = {one.proposition: one for one in self._asked("cup-update@1", sections, Updates).updates}
+    def _write(self, drawn: Sequence[Drawn]) -> None:
+        """Session by session: update, then invalidate. Where that cannot change it, the next update goes along."""
+        updates: list[Update] | None = None
+        for one, following in zip_longest(drawn, drawn[1:]):
+            added = self._added(one, self._updates(one) if updates is None else updates)
+            candidates = self._candidates(added, one.affected)
+            updates = None
+            if candidates and following is not None and not candidates.keys() & self._same_tracks(following).keys():
+                effects, updates = together(
+                    lambda: self._effects(added, candidates),  # noqa: B023  # called at once
+                    lambda: self._updates(following),  # noqa: B023
+                )
+            else:
+                effects = self._effects(added, candidates) if candidates else []
+            self._invalidate(effects, added, candidates)
+
+    def _same_tracks(self, drawn: Drawn) -> dict[int, Item]:
+        filed = (self._memory.same_track(one.bucket, one.track) for one, _, _ in drawn.new)
+        return {item.number: item for items in filed for item in items}
+
+    def _updates(self, drawn: Drawn) -> list[Update]:
+        filed = list(self._same_tracks(drawn).values())
+        if not filed:
+            return []
+        sections = [("new propositions", drawn.listed), ("filed items", self._memory.listed(filed))]
+        return self._asked("cup-update@1", [sections], Updates)[0].updates
+
+    def _added(self, drawn: Drawn, updates: Sequence[Update]) -> list[Item]:
+        memory, filed = self._memory, self._same_tracks(drawn)
+        decided = {one.proposition: one for one in updates}
         added = []
-        for number, (one, row, quote) in enumerate(new, start=1):
+        for number, (one, row, quote) in enumerate(drawn.new, start=1):
             update = decided.get(number)
             if update is not None and update.decision == "none":
                 continue
@@ -210,10 +252,10 @@ class CUPMem:
                 memory.mark(update.item, "refined" if update.decision == "refine" else "stale", item.number)
         return added
 
-    def _invalidated(self, added: Sequence[Item], affected: Sequence[str]) -> None:
+    def _candidates(self, added: Sequence[Item], affected: Sequence[str]) -> dict[int, Item]:
         memory = self._memory
         fresh = {item.number for item in added}
-        older = [item for item in memory.usable() if item.number not in fresh]
+        older = [item for item in memory.usable() if item.number not in fresh] if added else []
         said = " ".join(item.text for item in added)
         buckets = {item.bucket for item in added}
         lanes = (
@@ -221,25 +263,55 @@ class CUPMem:
             memory.nearest(said, [i for i in older if i.bucket in affected], LANE, -1.0),
             memory.nearest(said, older, LANE),
         )
-        candidates = list({item.number: item for lane in lanes for item in lane}.values())
-        if not candidates:
-            return
-        sections = [("what is new", memory.listed(list(added))), ("older items", memory.listed(candidates))]
-        known = {item.number for item in candidates}
-        for effect in self._asked("cup-invalidate@2", sections, Effects).effects:
-            if effect.item not in known:
+        return {item.number: item for lane in lanes for item in lane}
+
+    def _effects(self, added: Sequence[Item], candidates: Mapping[int, Item]) -> list[Effect]:
+        listed = self._memory.listed
+        sections = [("what is new", listed(list(added))), ("older items", listed(list(candidates.values())))]
+        return self._asked("cup-invalidate@2", [sections], Effects)[0].effects
+
+    def _invalidate(self, effects: Sequence[Effect], added: Sequence[Item], candidates: Mapping[int, Item]) -> None:
+        fresh = {item.number for item in added}
+        for effect in effects:
+            if effect.item not in candidates:
                 continue
             if effect.decision == "invalidate" and effect.confidence >= STRONG:
                 successor = effect.new_item if effect.new_item in fresh else added[0].number
-                memory.mark(effect.item, "stale", successor)
+                self._memory.mark(effect.item, "stale", successor)
             elif effect.decision in ("challenge", "unknown") and effect.confidence >= MEDIUM:
-                memory.mark(effect.item, "challenged" if effect.decision == "challenge" else "unknown")
+                self._memory.mark(effect.item, "challenged" if effect.decision == "challenge" else "unknown")
 
     # Query side.
 
-    def _answered(self, actor: Model, task: str) -> str:
+    def _answered(self, actor: Model, tasks: Sequence[str]) -> list[str]:
+        sections = [[("schema", SCHEMA), ("question", task)] for task in tasks]
+        parsed = self._asked("cup-parse@1", sections, Parsed)
+        shown = [self._shown(task, one) for task, one in zip(tasks, parsed, strict=True)]
+        granted = [one.taken_for_granted or "(nothing)" for one in parsed]
+        each = list(zip(tasks, granted, shown, strict=True))
+        sections = [[("question", task), ("taken for granted", taken), ("memory", text)] for task, taken, text in each]
+        premises = self._asked("cup-premise@1", sections, Premise)
+        findings = [f"{taken}: {p.verdict}. {line(p.reason)}" for taken, p in zip(granted, premises, strict=True)]
+        each = list(zip(tasks, findings, shown, strict=True))
+        sections = [[("question", task), ("finding", finding), ("memory", text)] for task, finding, text in each]
+        grounds = self._asked("cup-ground@2", sections, Ground)
+        asks = []
+        for task, text, premise, ground in zip(tasks, shown, premises, grounds, strict=True):
+            notes = "\n".join(
+                (
+                    text,
+                    f"What the message takes for granted is {premise.verdict}.",
+                    *(f"Rest on: {one}" for one in ground.rest_on),
+                    *(f"Avoid: {one}" for one in ground.avoid),
+                )
+            )
+            sections_shown = [("notes", notes), ("message", task)]
+            asks.append(request("respond@1", "answer", sections_shown, max_tokens=self._answer_tokens))
+        return list(texts(actor, asks))
+
+    def _shown(self, task: str, parsed: Parsed) -> str:
+        """The part of the memory that a question is answered from."""
         memory = self._memory
-        parsed = self._asked("cup-parse@1", [("schema", SCHEMA), ("question", task)], Parsed)
         # Stale items are consulted too: they show that a premise is outdated.
         everything = [item for item in memory.items.values() if item.status != "refined"]
         asked = f"{task} {parsed.taken_for_granted}"
@@ -248,30 +320,35 @@ class CUPMem:
             memory.nearest(asked, [i for i in everything if i.bucket in parsed.affected], AFFECTED, -1.0),
             memory.nearest(asked, everything, GLOBAL, FALLBACK),
         )
-        used = list({item.number: item for lane in lanes for item in lane}.values())
-        shown = memory.listed(used)
-        granted = parsed.taken_for_granted or "(nothing)"
-        sections = [("question", task), ("taken for granted", granted), ("memory", shown)]
-        premise = self._asked("cup-premise@1", sections, Premise)
-        finding = f"{granted}: {premise.verdict}. {line(premise.reason)}"
-        sections = [("question", task), ("finding", finding), ("memory", shown)]
-        ground = self._asked("cup-ground@2", sections, Ground)
-        notes = "\n".join(
-            (
-                shown,
-                f"What the message takes for granted is {premise.verdict}.",
-                *(f"Rest on: {one}" for one in ground.rest_on),
-                *(f"Avoid: {one}" for one in ground.avoid),
-            )
-        )
-        sections = [("notes", notes), ("message", task)]
-        ask = request("respond@1", "answer", sections, max_tokens=self._answer_tokens)
-        return texts(actor, [ask])[0]
+        return memory.listed(list({item.number: item for lane in lanes for item in lane}.values()))
 
-    def _asked(self, prompt: str, sections: Sequence[tuple[str, str]], kind: type[A]) -> A:
-        """One typed answer. An unusable one ends the episode: the method needs its whole memory."""
-        ask = request(prompt, prompt.partition("@")[0], sections, max_tokens=TOKENS)
-        (said,) = ask_typed(self._model, [ask], kind)
-        if isinstance(said, Failure):
-            raise ModelError(f"{prompt}: {said.fault}: {said.message}")
-        return said
+    def _asked(self, prompt: str, sections: Sequence[Sequence[tuple[str, str]]], kind: type[A]) -> list[A]:
+        """Typed answers. An unusable one ends the episode: the method needs its whole memory."""
+        asks = [request(prompt, prompt.partition("@")[0], one, max_tokens=TOKENS) for one in sections]
+        found = ask_typed(self._model, asks, kind) if asks else []
+        for said in found:
+            if isinstance(said, Failure):
+                raise ModelError(f"{prompt}: {said.fault}: {said.message}")
+        return [said for said in found if not isinstance(said, Failure)]
+
+
+def _filed(one: Proposition, part: Sequence[Row]) -> tuple[Proposition, Row, str] | None:
+    """A proposition with the row whose words it rests on, if it is explicit and of the schema."""
+    row = next((row for row in part if grounded(one.quote, row.text)), None)
+    known = one.bucket in BUCKETS and one.track in BUCKETS[one.bucket]
+    if row is None or not known or one.confidence < EXPLICIT or not line(one.statement):
+        return None
+    return one, row, grounded(one.quote, row.text)
+
+
+def together(first: Callable[[], A1], second: Callable[[], A2]) -> tuple[A1, A2]:
+    """Ask two things in one round: a missing answer to one does not hold up the other."""
+    waiting: PendingAnswers | None = None
+    try:
+        one = first()
+    except PendingAnswers as stop:
+        waiting = stop
+    other = second()
+    if waiting is not None:
+        raise waiting
+    return one, other

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class DropLastSession:
-    """What was said last before the absence is what no longer holds."""
+    """Treats the last session before the absence as the one that no longer holds."""
 
     name = "drop-last-session"
 

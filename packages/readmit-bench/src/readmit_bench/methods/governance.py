@@ -7,24 +7,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Literal
 
 import msgspec
 
 from readmit import Policy
 from readmit.inference import RequestBudgets, Settings, Signal
+from readmit.policies import PaperRules
 from readmit_bench.methods.method import PRIVATE
 
-# What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes.
-PAIRS_PER_RETURN = 28
-PAIRS_INSIDE = 8
-"""Additional pairs, among the statements that together cover the needs."""
-STATEMENTS_PER_CALL = 8
-"""Earlier statements that share a request of the verifier in ours. The paper's judges one pair in a request."""
-LINKER = "retrieval"
-"""What draws the links in ours: the rank of a statement for a need."""
+LINKER = "linker"
+"""What draws the links in ours."""
 PAPER = Decimal("0.65")
 """The paper's threshold."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of ``readmit`` that ``bench shares`` measures one at a time, and which of them the method has."""
+
+    names: bool = False
+    """An update or deletion ends what it names, and values of one slot are handed over side by side. Without the rule
+    it ends whatever shares its slot, and a view has the newest value. Off: on the half that no rule was written on it
+    loses more of what holds than it takes out of what ended."""
+    lists: bool = True
+    """A need that is planned as a list takes as many statements as fit. Before: a need took three, and one met it."""
+    links: bool = True
+    """A statement is linked to the needs that it bears on, by one request a return. Before: by its rank for a need."""
+    rows: bool = True
+    """A view has up to 16 rows, each a statement. Before: statements that no need takes filled it up to 12."""
+    explicit: bool = True
+    """Where the benchmark's changes are explicit operations, nothing is asked of the verifier."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,8 @@ class Governance:
     """Whether a later value of a slot replaces an earlier one. Otherwise only what says that it does."""
     drafts: bool = True
     """Whether planned and extracted items are marked as drafted, and only statements are handed over."""
+    rules: Rules = field(default_factory=Rules)
+    """Only where items are drafted."""
     implicit: bool = True
     obligation_aware: bool = True
     complete_view: bool = True
@@ -53,19 +67,16 @@ TRACE_PAPER = Governance(
         signals=(Signal.SCAN,),
         targets="premises",
         since="departure",
-        per_target=10_000,
-        pairs_per_return=None,
-        on_cut="note",
+        # The scan chooses, and each pair that it names has a request to itself.
+        all_pairs=0,
+        pairs_per_call=1,
+        on_unseen="note",
         linking=False,
-        pairs_inside=0,
     ),
     Policy(
-        selection="greedy",
-        invalid_at=PAPER,
-        suspect_at=PAPER,
-        min_confidence=PAPER,
+        evidence={"invalid_at": PAPER, "suspect_at": PAPER},
         # A possible dependency that was not confirmed changes nothing: no session supports a critical dependency.
-        on_unsure="exclude_critical",
+        paper=PaperRules(selection="greedy", min_confidence=PAPER, on_unsure="exclude_critical"),
     ),
     observed=True,
     by_slot=True,
@@ -75,11 +86,7 @@ READMIT = Governance(
     "readmit",
     Settings(
         since="departure",
-        pairs_per_return=PAIRS_PER_RETURN,
-        pairs_per_call=STATEMENTS_PER_CALL,
-        critical_alone=False,
-        pairs_inside=PAIRS_INSIDE,
-        on_cut="note",
+        on_unseen="note",
     ),
 )
 ABLATIONS = (
@@ -103,10 +110,14 @@ class Tuning:
     contest_tokens: int = 384
     contest_confidence: Decimal = PAPER
     private: int = PRIVATE
-    retractions: Literal["none", "texts"] = "none"
+    retractions: bool = False
+    """Whether the actor also gets what no longer holds of what it held."""
+    explicit: bool = False
+    """Whether what changes in the benchmark's histories is said to change, by explicit operations."""
 
-    def applied(self, settings: Settings) -> Settings:
-        """Settings of the product with these budgets."""
-        return msgspec.structs.replace(
+    def applied(self, settings: Settings, *, explicit: bool = False) -> Settings:
+        """Settings of the product with these budgets. ``explicit``: operations decide, and links are all drawn."""
+        settings = msgspec.structs.replace(
             settings, budgets=self.budgets, scan_targets=self.scan_targets, scan_per_call=self.scan_observations
         )
+        return msgspec.structs.replace(settings, changes="explicit", linking=False) if explicit else settings

@@ -5,15 +5,16 @@ changes (``inferring``), and the library decides. They differ only in configurat
 
 From the tasks alone: obligations, their dependencies, and queries (where the shared checkpoint does not hold them).
 From the checkpoint: statements with slots. Explicit lifecycle: in the paper's pipeline a later value of a slot
-replaces an earlier one; in ours only a row that was taken down as an update does, because an extractor that reads one
-session at a time cannot know whether two values of its slot exclude each other.
+replaces an earlier one; in ours only a row that was taken down as an update or a deletion ends something: what shares
+its slot, or, with the rule ``names``, what it names.
 
 * ``trace-paper``: implicit invalidation by the scan, before any question is known: each session before the departure
   is an item of its own, scanned against the sessions of the absence, and everything drawn from it rests on it. What was
   not confirmed changes nothing. The view is the chosen cover, filled up by retrieval.
-* ``readmit``: the product's signals propose at most as many pairs as the paper's scan did, among what retrieval would
-  hand over or a need is supported by; a pair that no verdict settled is withheld. What was planned and taken down is
-  marked as drafted. The view holds what the needs take and what is relevant (``composing``).
+* ``readmit``: every pair of a statement that retrieval would hand over, or that supports a need, and a later session in
+  which the extractor found a statement is judged, several in a request; beyond 400 pairs the product's signals choose.
+  A pair that no verdict settled is withheld. What was planned and taken down is marked as drafted. The view holds what
+  the needs take and what is relevant (``view_rows``).
 
 A dependency is supported by the statements that rank best for it; what a confirmed invalidation or a later value of its
 slot took out passes its place, and what it supported, to the latest words that did.
@@ -38,13 +39,11 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from readmit.inference import Asked
 from readmit.lab import Plan, Task, plan_tasks, report, sufficient
 from readmit.models import Question
 from readmit_bench.actor_answers import Staged, choices_in
-from readmit_bench.episodes import View, Withdrawn
+from readmit_bench.episodes import View
 from readmit_bench.methods.governance import LINKER
 from readmit_bench.methods.method import retrieved
 from readmit_bench.methods.product_inference import (
@@ -75,19 +74,23 @@ from readmit_bench.methods.state import (
     session_of,
 )
 from readmit_bench.methods.support import (
+    bearing,
     by_relevance,
     duties_of,
+    ended_by_name,
     found_by,
     heirs_of,
     inherited,
     kept_rows,
+    nearest,
+    needs_in,
     obligations_of,
     private_bank,
     reach,
     updated,
     with_heirs,
 )
-from readmit_bench.methods.view_rows import composed, statements_in, states
+from readmit_bench.methods.view_rows import ENOUGH, composed, nothing_stated, statements_in, states, withdrawn_rows
 from readmit_bench.plain_turns import excerpt
 from readmit_bench.retrieval import Ranker
 
@@ -154,7 +157,7 @@ class Governed:
         ]
         duty = Duty(checkpoint.tasks[0], ("answer",), ("answer",))
         work = Work(statements, tuple(declared(checkpoint, contests)), contests, (duty,))
-        policy = msgspec.structs.replace(self._rules.policy, min_confidence=self._tuning.contest_confidence)
+        policy = self._rules.policy.changed(paper={"min_confidence": self._tuning.contest_confidence})
         policy = policy_for(checkpoint, policy)
         with played(checkpoint, work, policy) as (workspace, agent, digests, ungrounded):
             self._settle(checkpoint, contests, workspace, agent)
@@ -180,12 +183,12 @@ class Governed:
     def _governed(self, checkpoint: Checkpoint) -> View:
         rules = self._rules
         plans = self._planned(checkpoint)
-        endings = [*declared(checkpoint), *(() if rules.by_slot else updated(checkpoint.rows))]
+        endings = self._endings(checkpoint)
         duties, supports, named = self._needed(checkpoint, plans, endings)
         stated = [
             Statement(row.id, row, row.text, row.slot if rules.by_slot else None, depends_on=row.depends_on)
             for row in checkpoint.rows
-            if row.id in named and states(row)
+            if row.id in named and states(row) and not (rules.drafts and nothing_stated(row, checkpoint))
         ]
         bank = private_bank(checkpoint, stated, self._tuning.private)
         work = Work(
@@ -199,7 +202,8 @@ class Governed:
             observed=rules.observed,
         )
         policy = policy_for(checkpoint, rules.policy, duties=len(duties))
-        policy = msgspec.structs.replace(policy, retractions=self._tuning.retractions)
+        if self._tuning.retractions:
+            policy = policy.changed(budgets={"retractions": 32, "retraction_chars": 4_000})
         with played(checkpoint, work, policy) as (workspace, agent, digests, ungrounded):
             at = _Played(workspace, agent, digests, ungrounded, checkpoint.task_version)
             looked = self._look(checkpoint, at, stated)
@@ -224,11 +228,24 @@ class Governed:
         linked = {known[name].row.id for name, needs in placed.links.items() if needs and name in known}
         return self._handed(checkpoint, outcome, rows, known, private=private, findings=judged, linked=linked)
 
+    def _endings(self, checkpoint: Checkpoint) -> list[Ending]:
+        """What explicit operations end."""
+        if self._rules.by_slot:
+            return [*declared(checkpoint)]
+        if not self._rules.rules.names:
+            return [*declared(checkpoint), *updated(checkpoint.rows)]
+        return [*declared(checkpoint, by_slot=False), *ended_by_name(checkpoint.rows)]
+
+    def ask_ahead(self, tasks: Sequence[str]) -> None:
+        """Plan the tasks. They are all that a plan is made from."""
+        self._plans(tasks)
+
     def _planned(self, checkpoint: Checkpoint) -> Sequence[Plan | None]:
         """What the tasks need. A plan that all methods share is not requested again."""
-        if checkpoint.plans:
-            return checkpoint.plans
-        tasks = [Task(text=task) for task in checkpoint.tasks]
+        return checkpoint.plans or self._plans(checkpoint.tasks)
+
+    def _plans(self, texts: Sequence[str]) -> Sequence[Plan | None]:
+        tasks = [Task(text=text) for text in texts]
         tuning = self._tuning
         made = plan_tasks(self._models.extractor, tasks, max_tokens=tuning.plan_tokens, max_chars=tuning.plan_chars)
         return [one if isinstance(one, Plan) else None for one in made]
@@ -240,19 +257,31 @@ class Governed:
         if not self._rules.drafts:
             with closing(Ranker(checkpoint.rows)) as ranker:
                 return *duties_of(checkpoint, plans, ranker), {row.id for row in checkpoint.rows}
-        usable = statements_in(checkpoint)
+        usable, rules = statements_in(checkpoint), self._rules.rules
         queries = [query for one in plans if one is not None for query in one.queries]
+        planner = self._models.extractor.name
         with closing(Ranker(usable)) as ranker:
-            duties, supports = duties_of(checkpoint, plans, ranker, planner=self._models.extractor.name)
+            duties, supports = duties_of(checkpoint, plans, ranker, planner=planner, with_lists=rules.lists)
             # Everything that may be handed over gets a verdict: what retrieval finds, and what may cover a need.
             within = reach(checkpoint, ranker, queries, {row.id for row in usable}).union(supports)
+            if rules.links and (needs := needs_in(plans)):
+                # What has ended bears on nothing.
+                over = {ending.target for ending in endings}
+                current = {row.id: row for row in usable if row.id not in over}
+                near, on_topic = nearest(checkpoint, ranker, (*queries, *needs.values()), current.keys())
+                lists = {name for duty in duties for name in duty.lists}
+                supports = bearing(self._models.extractor, needs, lists, [current[name] for name in near])
+                within = on_topic.union(supports)
         return duties, supports, kept_rows(within, checkpoint.rows, endings)
 
     def _look(self, checkpoint: Checkpoint, at: _Played, stated: Sequence[Statement]) -> list[Looked]:
-        if not self._rules.implicit:
+        explicit = self._tuning.explicit and self._rules.rules.explicit
+        # The paper's pipeline judges sessions whatever was extracted from them, so there is nothing else to ask.
+        if not self._rules.implicit or (explicit and not self._rules.drafts):
             return []
-        keep_extracted(at.workspace, checkpoint, at.digests, _recorded(stated, at), self._models.extractor.name)
-        settings = self._tuning.applied(self._rules.settings)
+        if self._rules.drafts:
+            keep_extracted(at.workspace, checkpoint, at.digests, _recorded(stated, at), self._models.extractor.name)
+        settings = self._tuning.applied(self._rules.settings, explicit=explicit)
         return look(at.workspace, at.agent, self._models, settings, purpose=at.purpose)
 
     def _replaced(
@@ -270,7 +299,7 @@ class Governed:
         links = inherited(stated, supports, heirs)
         if changes:
             for one in stated[len(work.statements) :]:
-                # No row was extracted from these words, so the whole turn is in, as it was said.
+                # No row was extracted from these words, so they are in as they were said.
                 record(at.workspace, one, at.digests[session_of(one.row)])
                 known[one.id] = one
             further = {
@@ -293,7 +322,10 @@ class Governed:
         first = list(dict.fromkeys(known[name].row.id for name in outcome.chosen if name in known))
         if self._rules.drafts:
             linked = {known[name].row.id for name, needs in links.items() if needs and name in outcome.standing}
-            return by_relevance(order, composed(order, standing, chosen=first, linked=linked, beside=beside))
+            both = None if self._rules.rules.names else beside
+            enough = (order.budget.at_most or ENOUGH) if self._rules.rules.rows else ENOUGH
+            rows = composed(order, standing, chosen=first, linked=linked, beside=both, enough=enough)
+            return by_relevance(order, rows)
         return by_relevance(order, retrieved(order, standing, first=first if self._rules.obligation_aware else ()))
 
     def _handed(
@@ -308,6 +340,7 @@ class Governed:
         linked: AbstractSet[str] = frozenset(),
     ) -> View:
         left_out = {known[name].row.id: why for name, why in outcome.reasons.items() if name in known}
+        unstated = sum(nothing_stated(row, checkpoint) for row in checkpoint.rows) if self._rules.drafts else 0
         if not outcome.admitted and self._rules.complete_view:
             return View(
                 method=self.name,
@@ -316,7 +349,8 @@ class Governed:
                 left_out=left_out,
                 missing=outcome.missing,
                 findings=findings,
-                withdrawn=_withdrawn(outcome, known, ()),
+                nothing_stated=unstated,
+                withdrawn=withdrawn_rows(outcome, known, ()),
             )
         parts: dict[str, list[str]] = {}
         for name, statement in known.items():
@@ -333,21 +367,10 @@ class Governed:
             left_out=left_out,
             missing=() if outcome.admitted else outcome.missing,
             findings=findings,
+            nothing_stated=unstated,
             linked=tuple(row for row in handed if row in linked),
-            withdrawn=_withdrawn(outcome, known, handed),
+            withdrawn=withdrawn_rows(outcome, known, handed),
         )
-
-
-def _withdrawn(outcome: Returned, known: Mapping[str, Statement], handed: Sequence[str]) -> tuple[Withdrawn, ...]:
-    """What the product retracted, in terms of rows."""
-    found = []
-    for name, by in outcome.retracted.items():
-        if name in known:
-            instead = known[by].row.id if by is not None and by in known else ""
-            found.append(
-                Withdrawn(row=known[name].row.id, text=known[name].text, instead=instead if instead in handed else "")
-            )
-    return tuple(found)
 
 
 def _recorded(stated: Sequence[Statement], at: _Played) -> list[Statement]:
@@ -364,6 +387,7 @@ def _incomplete(at: _Played, duties: Sequence[Duty], refused: Returned) -> Retur
             duty,
             required=tuple(name for name in duty.required if name not in lacking),
             critical=tuple(name for name in duty.critical if name not in lacking),
+            lists=tuple(name for name in duty.lists if name not in lacking),
         )
         for duty in duties
         if not lacking.issuperset(duty.required)

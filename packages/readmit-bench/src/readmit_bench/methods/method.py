@@ -52,6 +52,15 @@ class Answering(Protocol):
         ...
 
 
+@runtime_checkable
+class Planning(Protocol):
+    """A method that asks some of its questions from the tasks alone."""
+
+    def ask_ahead(self, tasks: Sequence[str]) -> None:
+        """Ask them. The answers are asked for again, and found, when the view is made."""
+        ...
+
+
 def admitted(method: Method, checkpoint: Checkpoint, *, rewords: bool = False) -> View:
     """Run one method on one checkpoint. ``rewords``: it keeps memories in words of its own (``checked``)."""
     # A subclass could carry labels along: the type must match exactly.

@@ -14,10 +14,10 @@ import msgspec
 
 from readmit import Pair, Verdict
 from readmit.inference import Inference, Prepared
-from readmit.lab import Ruling, Suspect, decode, desk_of, keep_extraction, quoted, ruling
+from readmit.lab import Ruling, Suspect, decode, desk_of, keep_extraction, keep_stated, quoted, ruling
 from readmit_bench.episodes import Finding
 from readmit_bench.methods.readmit_lexical import reading_of
-from readmit_bench.methods.state import OBSERVED, Statement, item_of, observed, session_of, sessions
+from readmit_bench.methods.state import OBSERVED, SESSION, Statement, item_of, observed, session_of, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,22 +96,35 @@ def keep_extracted(
     workspace: Workspace, checkpoint: Checkpoint, digests: Mapping[str, str], statements: Sequence[Statement], by: str
 ) -> None:
     """Keep what the shared extraction wrote beside its rows, as the product keeps its own."""
-    premises = {desk_of(workspace).log.item(one.id).text: one.row.premises for one in statements if one.row.premises}
+    # Also where it wrote none: those of a turn that it could not read are written by a model.
+    drawn = (one for one in statements if one.row.turn is not None)
+    premises = {desk_of(workspace).log.item(one.id).text: one.row.premises for one in drawn}
     facts: dict[str, tuple[str, ...]] = {}
     if checkpoint.observations:
         stated, texts = facts_of(checkpoint), sessions(checkpoint.heard)
         facts = {observed(texts[session]): stated.get(session, ()) for session in digests}
     keep_extraction(desk_of(workspace).log.derived, by, premises, facts)
+    keep_stated(desk_of(workspace).log.derived, stated_by(checkpoint))
+
+
+def stated_by(checkpoint: Checkpoint) -> dict[str, tuple[str, ...]]:
+    """By the text of each session that the extractor read: the words that it took down."""
+    words: dict[str, list[str]] = {}
+    for row in checkpoint.rows:
+        if row.turn is not None:
+            words.setdefault(session_of(row), []).append(row.text)
+    read = [row for row in checkpoint.heard if row.at // SESSION in checkpoint.read]
+    return {observed(text): tuple(words.get(session, ())) for session, text in sessions(read).items()}
 
 
 def facts_of(checkpoint: Checkpoint) -> dict[str, tuple[str, ...]]:
-    """What each session states: what was drawn from it, and the statements in turns that gave nothing."""
+    """The statements of each session: the drawn ones, or those in its turns if it could not be read."""
     facts: dict[str, dict[str, None]] = {}
     for row in checkpoint.rows:
         own = facts.setdefault(session_of(row), {})
         if row.turn is not None:
             own[row.statement or row.text] = None
-        elif (one := reading_of(row)).own:
+        elif row.at // SESSION not in checkpoint.read and (one := reading_of(row)).own:
             own.update(dict.fromkeys(one.parts))
     return {session: tuple(own)[:MOST_FACTS] for session, own in facts.items()}
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from readmit.lab import WIDEST
 from readmit_bench.episodes import View
 from readmit_bench.methods.method import retrieved
 from readmit_bench.methods.state import Contest, Duty, Ending, Statement, Work, come_back, policy_for
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
     from readmit_bench.episodes import Checkpoint, Row
     from readmit_bench.methods.state import Returned
-
-# A phrase that more statements than this share names a theme, not one thing that can end.
-WIDEST_SLOT = 8
 
 
 class ReadmitLexical:
@@ -90,8 +88,8 @@ def reading_of(row: Row) -> Reading:
     return Reading(row, (row.text,)) if structured else read(row)
 
 
-def declared(checkpoint: Checkpoint, contests: Sequence[Contest] = ()) -> Iterator[Ending]:
-    """What the rows themselves say has ended, where that is not contested."""
+def declared(checkpoint: Checkpoint, contests: Sequence[Contest] = (), *, by_slot: bool = True) -> Iterator[Ending]:
+    """What the rows themselves say has ended, where that is not contested. ``by_slot``: a deletion ends its slot."""
     disputed = {frozenset(contest.statements) for contest in contests}
     for row in checkpoint.rows:
         if row.invalidated:
@@ -99,7 +97,7 @@ def declared(checkpoint: Checkpoint, contests: Sequence[Contest] = ()) -> Iterat
         for target in row.supersedes:
             if frozenset((target, row.id)) not in disputed:
                 yield Ending(target, row.at, "named as its predecessor", row.id)
-        if row.operation == "delete":
+        if by_slot and row.operation == "delete":
             for other in checkpoint.rows:
                 if other.slot is not None and other.slot == row.slot and other.at < row.at:
                     yield Ending(other.id, row.at, f"deleted by {row.id}")
@@ -145,7 +143,7 @@ def _named(reading: Reading, own: int, phrases: Phrases, place: Mapping[str, int
                 candidate = (len(holding), -len(part), earlier)
                 best = candidate if best is None else min(best, candidate)
                 break
-    return best[2] if best is not None and best[0] <= WIDEST_SLOT else []
+    return best[2] if best is not None and best[0] <= WIDEST else []
 
 
 def _parts(run: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

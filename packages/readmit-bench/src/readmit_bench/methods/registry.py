@@ -60,8 +60,15 @@ class MethodEntry:
     """The memory store that it uses."""
     own_memory: bool = False
     """Whether it forms its own memory, and so neither gets nor is bound by the shared checkpoint."""
+    rewords: bool = False
+    """Whether a model of its own words what it hands over."""
     proposes_pairs: bool = False
     """Whether it looks for implicit invalidation, so that STALE's labelled pair can be looked for in its findings."""
+
+    @property
+    def asks_by_itself(self) -> bool:
+        """Whether a memory system sends requests of its own."""
+        return self.store is not None or self.rewords
 
     @property
     def runs_apart(self) -> bool:
@@ -102,6 +109,17 @@ def _backed(store: Store, *, admits: bool) -> MethodEntry:
 
     rule = f"{store} {'with' if admits else 'without'} admission in front of it."
     return MethodEntry(f"{store}/{HALVES[admits]}", rule, make, store=store, own_memory=True)
+
+
+def _played(name: str, player: str, package: str) -> MethodEntry:
+    def make(given: Resources) -> Method:
+        from readmit_bench.methods.played_stores import PlayedStore
+
+        assert given.extractor and given.embedder  # noqa: PT018, S101  # method_named has checked
+        return PlayedStore(name, player, given.extractor, given.embedder)
+
+    rule = f"{name} ({package}) with its own inference: the real system, in a process of its own."
+    return MethodEntry(name, rule, make, asks_models=True, own_memory=True, rewords=True)
 
 
 def _implicit(name: str, rule: str, *, proposes: bool = True) -> MethodEntry:
@@ -150,6 +168,9 @@ OWN = (
         only="stale",
         own_memory=True,
     ),
+    _played("Mem0", "mem0_player", "mem0ai 2"),
+    _played("A-MEM", "amem_player", "a-mem 0.2"),
+    _played("Graphiti", "graphiti_player", "graphiti-core 0.31 with Kuzu"),
     *(_backed(store, admits=admits) for store in STORES for admits in (False, True)),
 )
 _OWN = {entry.name: entry for entry in OWN}

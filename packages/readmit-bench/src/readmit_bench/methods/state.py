@@ -15,8 +15,6 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from readmit import Policy, Reason, State, Workspace
 from readmit.errors import UnknownError
 from readmit.events import EventKind
@@ -78,6 +76,7 @@ class Duty:
     text: str
     required: tuple[str, ...]
     critical: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
     planner: str | None = None
     """The model that planned it, if it is to count as planned."""
 
@@ -97,7 +96,7 @@ class Work:
     linker: str | None = None
     """What drew the links, if they are to count as drafted. Otherwise the benchmark vouches for them."""
     extractor: str | None = None
-    """The model that took down what was drawn from the conversations, if that is to count as drafted."""
+    """The model that drew the statements from the conversations, if they are to count as drafted."""
     observed: bool = False
     """Whether each session up to the departure is an item as well, on which everything drawn from it rests."""
 
@@ -135,20 +134,19 @@ def policy_for(checkpoint: Checkpoint, base: Policy | None = None, *, duties: in
     longest = max(longest, *map(len, sessions(checkpoint.heard).values()), 1)
     budget = checkpoint.budget
     characters = budget.characters
-    return msgspec.structs.replace(
-        base or Policy(),
-        max_items=(budget.at_most or budget.union) + duties,
-        max_chars=10_000_000 if characters is None else characters + duties * LONGEST_DUTY,
-        # The view's budget bounds rows; an obligation's own words must always fit.
-        max_item_chars=max(longest, LONGEST_DUTY),
+    return (base or Policy()).changed(
+        budgets={
+            "items": (budget.at_most or budget.union) + duties,
+            "chars": 10_000_000 if characters is None else characters + duties * LONGEST_DUTY,
+            # The view's budget bounds rows; an obligation's own words must always fit.
+            "item_chars": max(longest, LONGEST_DUTY),
+            "retractions": 0,
+        },
         # The paper hands over only what covers an obligation.
-        constraints="as_needed",
-        newest="as_needed",
-        nothing_owed="empty",
-        retractions="none",
+        paper={"constraints": "as_needed", "newest": "as_needed"},
+        returns={"fill": "never"},
         # A history replayed at once must not count as a flood of invalidations or duties.
-        invalidations_per_writer=1_000_000,
-        duties_per_writer=1_000_000,
+        limits={"invalidations": 1_000_000, "duties": 1_000_000},
     )
 
 
@@ -355,6 +353,7 @@ def oblige(workspace: Workspace, duties: Sequence[Duty], prefix: str = DUTY) -> 
             duty.text[:LONGEST_DUTY],
             required=duty.required,
             critical=duty.critical,
+            lists=duty.lists,
             by=OWNER,
             id=f"{prefix}{number}",
             drafted=None if duty.planner is None else Drafted(model=duty.planner),

@@ -69,7 +69,9 @@ class Absence:
             self._sources.setdefault(statement.row.id, []).append(statement.id)
         # Everything that still holds, so that the store's own ranking can choose from all of it.
         most = len(work.statements) + len(work.duties) * 16 + 16
-        policy = replace(policy_for(whole), nothing_owed="fill", max_items=most, max_chars=10_000_000)
+        policy = policy_for(whole).changed(
+            returns={"fill": "nothing_owed"}, budgets={"items": most, "chars": 10_000_000}
+        )
         self._workspace, self._agent, _, _ = self._exits.enter_context(played(whole, work, policy))
         self._purpose = checkpoint.task_version
 
@@ -143,7 +145,7 @@ class Absence:
             kept.turns[new] = formed.turns[old.record.id]
 
     def returned(self) -> Return:
-        """The agent's return. One serves all questions: nothing in it depends on what is asked."""
+        """The agent's return. One serves all questions: nothing in it depends on the question."""
         if self._returned is None:
             self._returned = return_of(self._agent, self._purpose)
         return self._returned
@@ -174,7 +176,7 @@ class StoredHistory:
         self.absences: dict[int | None, Absence] = {}
         self.failures: dict[Store, str] = {}
         # One vector per text, whichever stores ask for it.
-        self.embedder = None if embedder is None else CachedEmbedder(embedder, "bench", VectorsInMemory())
+        self.embedder = None if embedder is None else CachedEmbedder(embedder, VectorsInMemory())
 
     def formed(self, store: Store) -> FormedStore | None:
         """The same store under another departure: its records can be taken over."""

@@ -6,9 +6,23 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.lab import Obligation, Scope, common_words, quoted
+from readmit.lab import (
+    Candidate,
+    NeedLook,
+    Obligation,
+    Scope,
+    ask_links,
+    common_words,
+    named_by,
+    near,
+    packed,
+    quoted,
+    same_theme,
+    worded,
+    words_of,
+)
+from readmit.models import Failure
 from readmit_bench.methods.state import Duty, Ending, Statement, session_of
-from readmit_bench.plain_turns import words
 from readmit_bench.retrieval import in_turn
 
 if TYPE_CHECKING:
@@ -16,16 +30,24 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from readmit.lab import Plan
+    from readmit.models import Model
     from readmit_bench.episodes import Checkpoint, Row
     from readmit_bench.retrieval import Ranker
 
 
 LINKS_PER_NEED = 3
 """Most rows that one need is linked to, where links are drafted: a few facts about it, as in the product."""
+NEAREST = 40
+"""Most statements that are compared with the needs: as many as one request takes."""
 
 
 def duties_of(
-    checkpoint: Checkpoint, plans: Sequence[Plan | None], ranker: Ranker, *, planner: str | None = None
+    checkpoint: Checkpoint,
+    plans: Sequence[Plan | None],
+    ranker: Ranker,
+    *,
+    planner: str | None = None,
+    with_lists: bool = True,
 ) -> tuple[list[Duty], dict[str, tuple[str, ...]]]:
     """The planned obligations, and the dependencies that each row speaks for: it ranks among the best for them.
 
@@ -45,17 +67,18 @@ def duties_of(
                     duty.text,
                     tuple(f"t{number}.{name}" for name in duty.required),
                     tuple(f"t{number}.{name}" for name in duty.critical),
+                    tuple(f"t{number}.{name}" for name in duty.lists if planner is not None and with_lists),
                     planner,
                 )
                 for duty in planned.duties
             ]
-            found = {
-                name: ranker.best(wording(one.text), most) or ranker.best(wording(task), most)
-                for name, one in needs.items()
-            }
+            found = {}
+            for name, one in needs.items():
+                room = (checkpoint.budget.at_most or most) if one.many and planner and with_lists else most
+                found[name] = ranker.best(wording(one.text), room) or ranker.best(wording(task), room)
         else:
             name = f"t{number}"
-            duties.append(Duty(task, (name,), (name,), planner))
+            duties.append(Duty(task, (name,), (name,), planner=planner))
             found = {name: checkpoint.relevance[number][:most]}
         for name, rows in found.items():
             for row in rows:
@@ -63,10 +86,58 @@ def duties_of(
     return duties, {row: tuple(dict.fromkeys(names)) for row, names in supports.items()}
 
 
+def needs_in(plans: Sequence[Plan | None]) -> dict[str, str]:
+    """The planned needs in words, by the names that the duties give them."""
+    return {
+        f"t{number}.{one.id}": one.text
+        for number, planned in enumerate(plans)
+        for duty in (() if planned is None else planned.duties)
+        for one in duty.dependencies
+    }
+
+
+def nearest(
+    checkpoint: Checkpoint, ranker: Ranker, texts: Sequence[str], usable: AbstractSet[str]
+) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The usable rows that rank best for the tasks and these texts, in turn; and those of them on topic.
+
+    A row is on topic if it shares a content word with one of these: it may be handed over without being linked.
+    """
+    by_words = [ranker.best(topic_of(text), len(usable)) for text in (*checkpoint.tasks, *texts)]
+    ranked = [[row for row in ranking if row in usable] for ranking in (*checkpoint.relevance, *by_words)]
+    near = tuple(in_turn(ranked))[:NEAREST]
+    return near, frozenset(near).intersection({row for ranking in by_words for row in ranking})
+
+
+def bearing(
+    model: Model, needs: Mapping[str, str], lists: AbstractSet[str], rows: Sequence[Row]
+) -> dict[str, tuple[str, ...]]:
+    """By row, the needs that it bears on: by one request, or by the product's measure of nearness if that fails.
+
+    A need that is no list takes the first few.
+    """
+    shown = tuple(Candidate(row.id, row.text) for row in rows)
+    questions = list(packed([NeedLook(name, text, shown) for name, text in needs.items()]))
+    found: dict[str, list[str]] = {name: [] for name in needs}
+    for question, said in zip(questions, ask_links(model, questions), strict=True):
+        if isinstance(said, Failure):
+            texts = {one.item: one.text for one in question.candidates}
+            for name, ranked in near(dict(question.needs), texts, None).items():
+                found[name] += [row for score, row in ranked if score >= 1]
+        else:
+            for tie in said.links:
+                found[tie.need].append(tie.item)
+    supports: dict[str, list[str]] = {}
+    for name, linked in found.items():
+        for row in linked if name in lists else linked[:LINKS_PER_NEED]:
+            supports.setdefault(row, []).append(name)
+    return {row: tuple(dict.fromkeys(names)) for row, names in supports.items()}
+
+
 def topic_of(text: str) -> str:
     """The content words of a text, which a search for it would use."""
     common = common_words()
-    return " ".join(word for word in words(text) if word not in common)
+    return " ".join(word for word in words_of(text) if word not in common)
 
 
 def obligations_of(duties: Sequence[Duty]) -> list[Obligation]:
@@ -93,14 +164,20 @@ def reach(checkpoint: Checkpoint, ranker: Ranker, queries: Sequence[str], usable
 def found_by(
     checkpoint: Checkpoint, statements: Sequence[Statement], changes: Sequence[tuple[str, str, str]]
 ) -> list[Statement]:
-    """Turns that changed something although no row was extracted from them. They become items."""
+    """What changed something although no row was extracted from it: its sentences become items, not the whole turn."""
     by_session = _by_session(statements)
     found: dict[str, Statement] = {}
     for _, session, quote in changes:
         if not any(quoted(quote, one.row.text) for one in by_session.get(session, ())):
             turns = (row for row in checkpoint.heard if session_of(row) == session and quoted(quote, row.text))
-            found |= {row.id: Statement(row.id, row, row.text) for row in turns}
+            found |= {row.id: Statement(row.id, row, _sentences(quote, row.text)) for row in turns}
     return [one for name, one in found.items() if all(name != other.id for other in statements)]
+
+
+def _sentences(quote: str, turn: str) -> str:
+    """The quoted sentences, with what they cannot be understood without; the whole turn where they are not found."""
+    found = worded(quote, quote, turn)
+    return turn if found is None or found[0] not in turn else found[0]
 
 
 def kept_rows(named: AbstractSet[str], rows: Sequence[Row], endings: Sequence[Ending]) -> frozenset[str]:
@@ -117,6 +194,19 @@ def kept_rows(named: AbstractSet[str], rows: Sequence[Row], endings: Sequence[En
             kept.add(name)
             ahead += after.get(name, ())
     return frozenset(kept)
+
+
+def ended_by_name(rows: Sequence[Row]) -> Iterator[Ending]:
+    """What rows that were extracted as updates or deletions end: the earlier rows of their theme that they name.
+
+    The rule is the product's. A deletion is no statement, so nothing takes the place of what it ends.
+    """
+    for row in rows:
+        if row.operation != "add" and row.slot is not None:
+            earlier = {one.id: one.text for one in rows if one.at < row.at and same_theme(one.slot, row.slot)}
+            successor = row.id if row.operation == "update" else None
+            for name in named_by(row.text, earlier, about=row.slot):
+                yield Ending(name, row.at, f"ended by {row.id}", successor)
 
 
 def updated(rows: Sequence[Row]) -> Iterator[Ending]:

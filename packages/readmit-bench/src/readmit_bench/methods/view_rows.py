@@ -1,25 +1,29 @@
 """Which rows a view of ``readmit`` holds: what covers a need, what is linked to one, then what is relevant.
 
 A row is a statement about its speaker. If an extractor has read a session, only its extracted rows are statements, and
-turns that gave nothing are not. No two rows of a view say the same, and of two values of one slot only the later is
-handed over, unless the verifier found that both hold.
+turns that gave nothing are not, also where the whole session gave nothing. No two rows of a view say the same. Of two
+values of one slot the later one is handed over, unless the verifier found that both hold; with the rule
+``Rules.names``, both are.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.lab import common_words
+from msgspec.structs import replace
+
+from readmit.lab import common_words, words_of
+from readmit_bench.episodes import Withdrawn
 from readmit_bench.methods.method import retrieved
 from readmit_bench.methods.readmit_lexical import reading_of
-from readmit_bench.methods.state import session_of
-from readmit_bench.plain_turns import words
+from readmit_bench.methods.state import SESSION, session_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from readmit_bench.episodes import Checkpoint, Row
+    from readmit_bench.methods.state import Returned, Statement
 
 ENOUGH = 12
 """Rows that are only relevant fill a view up to this many."""
@@ -35,8 +39,12 @@ def states(row: Row) -> bool:
 
 def statements_in(checkpoint: Checkpoint) -> list[Row]:
     """The rows that may be handed over."""
-    read = {session_of(row) for row in checkpoint.rows if row.turn is not None}
-    return [row for row in checkpoint.rows if states(row) and (row.turn is not None or session_of(row) not in read)]
+    return [row for row in checkpoint.rows if states(row) and not nothing_stated(row, checkpoint)]
+
+
+def nothing_stated(row: Row, checkpoint: Checkpoint) -> bool:
+    """Whether the extractor read the session of a turn and took nothing down from the turn."""
+    return row.turn is None and row.at // SESSION in checkpoint.read
 
 
 def composed(
@@ -45,15 +53,21 @@ def composed(
     *,
     chosen: Sequence[str],
     linked: AbstractSet[str],
-    beside: AbstractSet[tuple[str, str]],
+    beside: AbstractSet[tuple[str, str]] | None = None,
+    enough: int = ENOUGH,
 ) -> tuple[str, ...]:
-    """The rows of a view within the budget. ``beside``: earlier rows and later sessions of which both hold."""
+    """The rows of a view within the budget. Rows that are only relevant fill it up to ``enough``.
+
+    ``beside``: earlier rows and later sessions of which both hold, where a slot has one value; None where it has many.
+    """
     rows = {row.id: row for row in (*order.observations, *order.rows)}
     wanted = list(dict.fromkeys((*chosen, *_by_rank(order, standing & linked), *_by_rank(order, standing))))
     apart = _distinct([rows[name] for name in wanted], beside)
     first = retrieved(order, apart & linked, first=[name for name in chosen if name in apart])
-    rest = [name for name in retrieved(order, apart, first=first) if name not in first]
-    return (*first, *rest[: max(0, ENOUGH - len(first))])
+    budget = order.budget
+    room = replace(order, budget=replace(budget, union=max(budget.union, min(enough, budget.at_most or budget.union))))
+    rest = [name for name in retrieved(room, apart, first=first) if name not in first]
+    return (*first, *rest[: max(0, enough - len(first))])
 
 
 def _by_rank(order: Checkpoint, rows: AbstractSet[str]) -> list[str]:
@@ -62,16 +76,16 @@ def _by_rank(order: Checkpoint, rows: AbstractSet[str]) -> list[str]:
     return [row for row in dict.fromkeys(found) if row in rows]
 
 
-def _distinct(rows: Sequence[Row], beside: AbstractSet[tuple[str, str]]) -> frozenset[str]:
+def _distinct(rows: Sequence[Row], beside: AbstractSet[tuple[str, str]] | None) -> frozenset[str]:
     """The rows that add something to the ones before, in order of preference."""
     newest: dict[str, Row] = {}
-    for row in rows:
+    for row in rows if beside is not None else ():
         if row.slot is not None and (row.slot not in newest or newest[row.slot].at < row.at):
             newest[row.slot] = row
     kept: dict[str, frozenset[str]] = {}
     for row in rows:
-        latest = row if row.slot is None else newest[row.slot]
-        replaced = latest.at > row.at and (row.id, session_of(latest)) not in beside
+        latest = newest.get(row.slot or "", row)
+        replaced = beside is not None and latest.at > row.at and (row.id, session_of(latest)) not in beside
         content = _content(row)
         if not replaced and not any(_alike(content, other) for other in kept.values()):
             kept[row.id] = content
@@ -79,8 +93,20 @@ def _distinct(rows: Sequence[Row], beside: AbstractSet[tuple[str, str]]) -> froz
 
 
 def _content(row: Row) -> frozenset[str]:
-    return frozenset(words(row.text)) - common_words()
+    return frozenset(words_of(row.text)) - common_words()
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return bool(one) and len(one & other) >= ALIKE * len(one | other)
+
+
+def withdrawn_rows(outcome: Returned, known: Mapping[str, Statement], handed: Sequence[str]) -> tuple[Withdrawn, ...]:
+    """What the product retracted, in terms of rows."""
+    found = []
+    for name, by in outcome.retracted.items():
+        if name in known:
+            instead = known[by].row.id if by is not None and by in known else ""
+            found.append(
+                Withdrawn(row=known[name].row.id, text=known[name].text, instead=instead if instead in handed else "")
+            )
+    return tuple(found)

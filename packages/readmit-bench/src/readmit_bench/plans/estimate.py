@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from readmit.errors import ReadmitError
+from readmit.errors import PendingAnswers, ReadmitError
 from readmit.models import Lexical, Reply, Usage
 from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.benchmarks.benchmark import OUTPUT
@@ -60,6 +60,8 @@ class _Log:
     """Answer tokens by stage where no answer is recorded."""
     requests: list[Request] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
+    known: set[str] = field(default_factory=set)
+    """Requests of the episode that earlier rounds asked."""
 
 
 class StandIn:
@@ -71,7 +73,11 @@ class StandIn:
         self._how = asking.settings.role(role)
 
     def ask(self, asks: Sequence[Ask]) -> list[Reply]:
-        """One answer each, noted."""
+        """One answer each, noted; a request is answered in the round after the one that asks it."""
+        asked = {ask.digest(self.name) for ask in asks}
+        if new := asked - self._log.known:
+            self._log.known |= new
+            raise PendingAnswers(len(new), "")
         return [self._one(ask) for ask in asks]
 
     def _one(self, ask: Ask) -> Reply:
@@ -115,6 +121,8 @@ class Estimate:
     """A plan's figures, and how they were computed."""
 
     sums: tuple[Sum, ...]
+    rounds: Mapping[str, int]
+    """By method: the most rounds of answers that an episode took. All episodes go together."""
     episodes: Mapping[str, int]
     played: Mapping[str, int]
     failed: Mapping[str, int]
@@ -129,7 +137,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Asking:
-    """What is to be planned."""
+    """The methods, models and settings of a planned run."""
 
     methods: Sequence[str]
     models: Mapping[str, str]
@@ -152,8 +160,8 @@ def estimate(
     asked = {case.episode.benchmark for case in cases}
     usual = benchmark_named(asked.pop()).output_tokens if len(asked) == 1 else OUTPUT
     log, failed = _Log(recorded, {**usual, **recorded.lengths}), Counter[str]()
-    planned = [name for name in asking.methods if entry_named(name).store is None]
-    played = {}
+    planned = [name for name in asking.methods if not entry_named(name).asks_by_itself]
+    played, rounds = {}, Counter[str]()
     requests: list[Request] = []
     for name, held in blocks.items():
         taken = random.Random(asking.seed).sample(held, min(asking.per_block, len(held)))  # noqa: S311  # repeatable
@@ -164,7 +172,8 @@ def estimate(
             for method, agents in ((method, agents) for method in planned for agents in scales):
                 settings = asking.settings if agents is None else asking.settings.with_agents(agents)
                 begun = len(log.requests)
-                why = _play(case, method, asking, settings, log)
+                took, why = _play(case, method, asking, settings, log)
+                rounds[method] = max(rounds[method], took)
                 failed.update([f"{method}: {why}"] if why else [])
                 weight = len(held) / len(taken)
                 requests += [replace(one, weight=weight) for one in log.requests[begun:]]
@@ -173,6 +182,7 @@ def estimate(
     lengths = _lengths(requests, usual, recorded.lengths)
     return Estimate(
         sums=tuple(_sums(requests, chars, lengths)),
+        rounds=dict(rounds),
         episodes={name: len(held) for name, held in blocks.items()},
         played=played,
         failed=dict(failed),
@@ -183,8 +193,11 @@ def estimate(
     )
 
 
-def _play(case: Case[Any], method: str, asking: Asking, settings: Settings, log: _Log) -> str:
-    """Play one episode with one method, up to the judge; returns what went wrong, if anything."""
+def _play(case: Case[Any], method: str, asking: Asking, settings: Settings, log: _Log) -> tuple[int, str]:
+    """Play one episode with one method, up to the judge, in rounds as through files.
+
+    Returns how many there were, and what went wrong, if anything.
+    """
     named = {role: StandIn(method, role, name, log, asking) for role, name in asking.models.items()}
     roles = Roles(
         actor=named.get("actor"),
@@ -193,15 +206,26 @@ def _play(case: Case[Any], method: str, asking: Asking, settings: Settings, log:
         judge=named.get("judge"),
         embedder=Lexical(),
     )
-    try:
-        benchmark = benchmark_named(case.episode.benchmark)
-        if benchmark.plays_agents and roles.actor is not None:
-            case = benchmark.construct(case, roles.actor, settings).case
-        made = attempt(case.episode, method_named(method, benchmark.name, roles, settings), roles, settings)
-        result = scored(case, method, made, roles, settings)
-    except (ReadmitError, ValueError) as error:
-        return f"{type(error).__name__}: {error}"
-    return result.failure
+    log.known, rounds = set(), 0
+    begun, seen = len(log.requests), set(log.seen)
+    while True:
+        try:
+            return rounds, _played(case, method, roles, settings)
+        except PendingAnswers:
+            # The next round asks all of it again.
+            rounds += 1
+            del log.requests[begun:]
+            log.seen = set(seen)
+        except (ReadmitError, ValueError) as error:
+            return rounds, f"{type(error).__name__}: {error}"
+
+
+def _played(case: Case[Any], method: str, roles: Roles, settings: Settings) -> str:
+    benchmark = benchmark_named(case.episode.benchmark)
+    if benchmark.plays_agents and roles.actor is not None:
+        case = benchmark.construct(case, roles.actor, settings).case
+    made = attempt(case.episode, method_named(method, benchmark.name, roles, settings), roles, settings)
+    return scored(case, method, made, roles, settings).failure
 
 
 def _chars_per_token(requests: Sequence[Request], asking: Asking) -> tuple[float, bool]:
@@ -216,7 +240,7 @@ def _chars_per_token(requests: Sequence[Request], asking: Asking) -> tuple[float
 def _lengths(
     requests: Sequence[Request], assumed: Mapping[str, float], in_runs: Mapping[str, float]
 ) -> dict[str, float]:
-    """By stage and part: what was recorded for the same requests, else in runs, else assumed."""
+    """Lengths by stage and part: recorded for the same requests, else in runs, else assumed."""
     known: defaultdict[str, list[float]] = defaultdict(list)
     for one in requests:
         if one.usage is not None:

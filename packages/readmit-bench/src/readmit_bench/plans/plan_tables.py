@@ -92,6 +92,8 @@ def notes(plan: PricedPlan) -> Iterator[str]:
         "“To be asked” are the tokens of requests that no row above makes as well: those are paid for. Facts are "
         "ranked and pairs proposed by shared words here, not by the run's embedder, up to the same limits."
     )
+    rounds = ", ".join(f"{method} {count}" for method, count in made.rounds.items())
+    yield f"Rounds of answers through files, the judge's included, all episodes together: {rounds}."
     if plan.prices is None:
         yield "No prices were given (--prices): costs are not known."
     elif unknown := sorted({one.role for one in made.sums if plan.cost(one) is None}):
@@ -116,6 +118,7 @@ def as_json(plan: PricedPlan) -> dict[str, Any]:
             "output": sum(one.paid_output for one in made.sums),
             "cost": plan.total(made.sums),
         },
+        "rounds": dict(made.rounds),
         "episodes": dict(made.episodes),
         "played": dict(made.played),
         "left_out": list(made.left_out),

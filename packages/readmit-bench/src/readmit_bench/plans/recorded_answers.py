@@ -40,7 +40,7 @@ class _Batch:
 
 
 class Recorded:
-    """What is known of answers from before."""
+    """Lengths of earlier answers."""
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self.lengths: dict[str, float] = {}

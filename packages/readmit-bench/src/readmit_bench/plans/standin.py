@@ -24,32 +24,37 @@ LINES = 4
 """Premises of a statement, facts that a session implies, queries for a task."""
 SCANNED = 50
 """The scan names one observation in this many."""
+JUDGED = 20
+"""The verifier has something to say about one pair in this many, and lists the others as untouched."""
 ASSUMED = (
     f"statements drawn from a session: {ITEMS}; premises or implied facts written for a text: {LINES}",
-    f"needs of a task: {NEEDS}, {CRITICAL} of them critical, in the words of the task",
+    f"needs of a task: {NEEDS}, {CRITICAL} of them critical and lists, in the words of the task",
     f"the scan names one observation in {SCANNED}",
-    "the verifier finds every pair compatible, so that views are as full as they get",
+    f"the verifier finds every pair compatible, so that views are as full as they get, and words one in {JUDGED}",
     "no answer has to be asked for again",
 )
 
-_FENCED = re.compile(
+FENCED = re.compile(
     r"^--- (.+?) \[[0-9a-f]{16}\] begins ---\n(.*?)\n--- \1 \[[0-9a-f]{16}\] ends ---", re.MULTILINE | re.DOTALL
 )
 _USER_TURN = re.compile(r"^\[[0-9a-f]{16}\] turn (\d+), user\n(.+)$", re.MULTILINE)
 _CHOICE = re.compile(r"^\([A-Z]\) (.*)$", re.MULTILINE)
 _LISTED = re.compile(r"^(\d+)\. ", re.MULTILINE)
-_STATEMENT = re.compile(r"(?:pair \d+ )?earlier statement(?: \d+)?")
+_NUMBERED = re.compile(r"^\[[0-9a-f]{16}\] (?:statement|observation) (\d+)(?:, of \S+)?\n", re.MULTILINE)
+_BESIDE = re.compile(r"^statement (\d+): observations (.+)$", re.MULTILINE)
+EARLIER, LATER = "earlier statements", "later observations"
 _COUNTED = ("observation", "number", "proposition")
-_JUDGED = ("pairs", "judgments")
 _PREFERRED = ("compatible", "add", "none", "keep", "no")
 
 
 def answer_to(ask: Ask, chars: int = 0) -> str:
     """An answer of the requested form; free text has at least ``chars`` characters and differs between requests."""
-    shown = dict(_FENCED.findall(ask.user))
+    shown = dict(FENCED.findall(ask.user))
     if not ask.schema:
         choices = _CHOICE.findall(shown.get("question", ""))
         return str(choices[0]) if choices else f"Said to {ask.digest('')[:16]}. ".ljust(chars, "x")
+    if ask.stage == "verify":
+        return msgspec.json.encode(compatible(shown)).decode()
     schema: dict[str, Any] = msgspec.json.decode(ask.schema)
     return msgspec.json.encode(_value(schema, "", shown, 0)).decode()
 
@@ -63,7 +68,7 @@ def _value(schema: Mapping[str, Any], name: str, shown: Mapping[str, str], place
     if kind == "array":
         return _list(schema, name, shown, place)
     if kind == "boolean":
-        return place < CRITICAL if name == "critical" else name != "may_change"
+        return place < CRITICAL if name in ("critical", "many") else name != "may_change"
     if kind == "integer":
         return _number(name, shown, place)
     if kind == "number":
@@ -80,21 +85,55 @@ def _list(schema: Mapping[str, Any], name: str, shown: Mapping[str, str], place:
     if name == "items":
         return [_value(inner, "item", shown, at) for at in range(ITEMS * max(1, len(_observations(shown))))]
     many = LINES if inner.get("type") == "string" else NEEDS if name == "needs" else 1
-    if name in _JUDGED:
-        many = max(1, len(_statements(shown)))
     many = min(max(many, schema.get("minItems", 0)), schema.get("maxItems", many))
     return [_value(inner, name.rstrip("s"), shown, place + at) for at in range(many)]
 
 
 def parts_in(ask: Ask) -> int:
-    """How many statements are judged in a request, or sessions read: the answer's length grows with them."""
-    shown = dict(_FENCED.findall(ask.user))
-    many = {"verify": len(_statements(shown)), "extract": len(_observations(shown))}
+    """How many pairs are judged in a request, or sessions read: the answer's length grows with them."""
+    shown = dict(FENCED.findall(ask.user))
+    many = {"verify": len(pairs_in(shown)), "extract": len(_observations(shown))}
     return max(1, many.get(ask.stage, 1))
 
 
-def _statements(shown: Mapping[str, str]) -> list[str]:
-    return [text for label, text in shown.items() if _STATEMENT.fullmatch(label)]
+def pairs_in(shown: Mapping[str, str]) -> list[tuple[int, int]]:
+    """The pairs that a request to the verifier is about, by the numbers of statement and observation."""
+    old, new = (list(map(int, _NUMBERED.findall(shown.get(label, "")))) for label in (EARLIER, LATER))
+    if "pairs" not in shown:
+        return [(one, other) for one in old for other in new]
+    listed = _BESIDE.findall(shown["pairs"])
+    return [(int(one), int(other)) for one, others in listed for other in others.split(", ")]
+
+
+def compatible(shown: Mapping[str, str]) -> dict[str, Any]:
+    """No pair bears on another, but one in so many is worth a judgment, below any threshold."""
+    pairs = pairs_in(shown)
+    worth = pairs[::JUDGED]
+    judged = [
+        {
+            "statement": one,
+            "observation": other,
+            "item_quote": _some_line(entry_of(shown[EARLIER], one)),
+            "evidence_quote": _some_line(entry_of(shown[LATER], other)),
+            "premise": "What the statement takes for granted, in one short sentence.",
+            "stale": 0.1,
+        }
+        for one, other in worth
+    ]
+    untouched: dict[int, list[int]] = {}
+    for one, other in pairs:
+        if (one, other) not in worth:
+            untouched.setdefault(one, []).append(other)
+    return {
+        "judgments": judged,
+        "untouched": [{"statement": one, "observations": others} for one, others in untouched.items()],
+    }
+
+
+def entry_of(group: str, number: int) -> str:
+    """The numbered text of a group, without its number."""
+    parts = _NUMBERED.split(group)
+    return dict(zip(map(int, parts[1::2]), (part.rstrip("\n") for part in parts[2::2]), strict=True))[number]
 
 
 def _label(inner: Mapping[str, Any], label: str, number: int) -> dict[str, Any]:
@@ -113,32 +152,30 @@ def _number(name: str, shown: Mapping[str, str], place: int) -> int:
         return int(listed[1])
     if name == "turn":
         return int(_turn(shown, place)[0])
-    if name in ("pair", "statement"):
-        return 1 + place
     return 1 + place // ITEMS if name == "observation" else 1 if name in _COUNTED else 0
 
 
 def _text(name: str, shown: Mapping[str, str], place: int) -> str:
     texts = list(shown.values()) or [""]
-    if name == "item_quote":
-        own = _statements(shown) or texts
-        return _some_line(own[min(place, len(own) - 1)])
-    if name == "evidence_quote":
-        later = [text for label, text in shown.items() if label.endswith("later observation")] or texts[-1:]
-        return _some_line(later[min(place, len(later) - 1)])
+    if name in ("item_quote", "evidence_quote"):
+        return _some_line(texts[0 if name == "item_quote" else -1])
     if name == "quote":
         return _turn(shown, place)[1]
     if name == "slot":
         return f"user.slot{place}.{sum(_turn(shown, place)[1].encode())}"
     if name == "needed":
         return shown.get("task", f"What is needed in place {place + 1}.")
-    known = {"bucket": "stable_preferences", "track": "likes"}
-    return known.get(name, f"What the {name or 'answer'} says in place {place + 1}.")
+    if name in ("bucket", "track") and "schema" in shown:
+        buckets = shown["schema"].splitlines()
+        bucket, _, tracks = buckets[sum(texts[-1].encode()) % len(buckets)].partition(": ")
+        return bucket if name == "bucket" else tracks.split(", ")[0]
+    return f"What the {name or 'answer'} says in place {place + 1}."
 
 
 def _turn(shown: Mapping[str, str], place: int) -> tuple[str, str]:
     """A turn of the user in the session that the place falls into, with its number."""
-    sessions = [text for label, text in shown.items() if label.startswith("observation")] or list(shown.values())
+    sessions = [text for label, text in shown.items() if label.startswith("observation")]
+    sessions = sessions or [text for label, text in shown.items() if label != "schema"]
     body = sessions[min(place // ITEMS, len(sessions) - 1)] if sessions else ""
     turns = _USER_TURN.findall(body)
     return turns[place % ITEMS % len(turns)] if turns else ("0", _some_line(body))

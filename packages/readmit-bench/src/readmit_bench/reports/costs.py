@@ -70,7 +70,7 @@ def _tables(present: dict[str, list[Result]]) -> Iterator[Table]:
     yield Table("Tokens per stage", columns_of(("Method", "Stage"), heads), stages, STAGE_NOTE)
     handing = {name: shown for name, own in present.items() if (shown := [one for one in own if _admitted(one)])}
     heads = (
-        "n", "rows / view", "rows p50", "rows p95", "tokens / view", "tokens p50", "tokens p95", "tokens / row",
+        "n", "rows / view", "rows p50", "rows p95", "characters / view", "tokens / view", "tokens p95", "tokens / row",
         "rows linked to a need",
     )  # fmt: skip
     yield Table("What views hold", columns_of(("Method",), heads), _rows(handing, _held), VIEW_NOTE)
@@ -138,7 +138,7 @@ def _held(own: Sequence[Result]) -> tuple[str, ...]:
         str(len(own)),
         f"{mean(rows):.1f}",
         *_spread(rows)[1:],
-        *(_spread(tokens) if counted else (NONE,) * 3),
+        *((f"{CHARS_PER_TOKEN * mean(tokens):,.0f}", *_spread(tokens)[::2]) if counted else (NONE,) * 3),
         f"{sum(tokens) / sum(rows):,.0f}" if counted else NONE,
         _share(linked, sum(rows)) if linked else NONE,
     )

@@ -1,4 +1,4 @@
-"""What was run, and how it differs from the paper."""
+"""The provenance of a report: study, models, settings, and how they differ from the paper's."""
 
 from __future__ import annotations
 

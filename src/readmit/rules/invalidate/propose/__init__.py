@@ -18,19 +18,19 @@ from readmit.rules.invalidate.propose.candidates import (
     open_pairs,
 )
 from readmit.rules.invalidate.propose.dense import Embeddings, ImpliedFacts, Passages
-from readmit.rules.invalidate.propose.fuse import Limits, Proposal, Proposals, Tally, propose
+from readmit.rules.invalidate.propose.fuse import NEAR, Proposal, Proposals, Tally, propose
 from readmit.rules.invalidate.propose.gather import observations_of, targets_of
 from readmit.rules.invalidate.propose.scan_signal import ScanCall, Scanned, plan_scan
 from readmit.rules.invalidate.propose.structure import DeclaredPremises, SameSlot
+from readmit.rules.invalidate.propose.text_windows import passages, windows
 from readmit.rules.invalidate.propose.vectors import Center
-from readmit.rules.invalidate.propose.windows import passages, windows
 
 __all__ = [
+    "NEAR",
     "Center",
     "DeclaredPremises",
     "Embeddings",
     "ImpliedFacts",
-    "Limits",
     "Observation",
     "Openings",
     "Passages",

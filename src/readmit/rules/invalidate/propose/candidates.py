@@ -26,7 +26,7 @@ class Signal(StrEnum):
     DECLARED_PREMISE = "declared_premise"
     """The observation is about a premise that the item declares."""
     SAME_SLOT = "same_slot"
-    """The observation is about the item's own slot."""
+    """The observation is about the item's own slot, or about a dependency that the item supports."""
     EMBEDDING = "embedding"
     """The whole texts are near each other."""
     PASSAGE = "passage"
@@ -43,9 +43,12 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     item: str
     epoch: int
     """The item's position in the log; only later evidence can change its premises."""
+    until: int | None = None
+    """Where its statement was repeated: later observations are judged beside the repetition, and both share that."""
     sources: frozenset[str] = frozenset()
     """Digests of the evidence it was drawn from."""
-    slot: str | None = None
+    covers: frozenset[str] = frozenset()
+    """Its slot, and the dependencies that it supports."""
     premises: frozenset[str] = frozenset()
     """Items it depends on, directly or through others."""
     premise_slots: frozenset[str] = frozenset()
@@ -53,11 +56,12 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of evidence, and the slots and items it is bound to."""
+    """A piece of evidence, and what the items bound to it are about."""
 
     evidence: str
     epoch: int
-    slots: frozenset[str] = frozenset()
+    covers: frozenset[str] = frozenset()
+    """Their slots, and the dependencies that they support."""
     about: frozenset[str] = frozenset()
     """Items that a receipt binds to this evidence."""
 
@@ -113,6 +117,8 @@ def open_pairs(
     since = np.array([row.epoch for row in rows], dtype=np.int64)
     seen = np.array([column.epoch for column in columns], dtype=np.int64)
     mask = seen[None, :] > since[:, None]
+    last = np.array([np.iinfo(np.int64).max if row.until is None else row.until for row in rows], dtype=np.int64)
+    mask &= seen[None, :] <= last[:, None]
     for number, row in enumerate(rows):
         for evidence in (*row.sources, *(judged or {}).get(row.item, ())):
             if evidence in place:

@@ -1,8 +1,9 @@
 """Put the signals together: their union, ranked over all targets of a return by weighted evidence.
 
-Every signal scores on one scale, how far a pair stands out among the pairs of its own target (``evidence``), so their
-sum ranks pairs of different targets together: a target with a pair that stands out gets more of the budget. Pairs of
-critical items come first. Pairs that the budget cuts are returned, so that they are recorded and not taken for judged.
+Every signal scores on one scale, how far a pair stands out among the pairs of its own target (``later_evidence``), so
+their weighted mean ranks pairs of different targets together. Pairs are proposed down to a score, not to a count: a
+return in which much is near gets more of them than one in which little is. Pairs that the team declared, or that a
+model named, are always proposed. Pairs of critical items come first.
 """
 
 from __future__ import annotations
@@ -18,6 +19,17 @@ from readmit.rules.invalidate.propose.candidates import Openings, Scored, Scorer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+NEAR = 0.25
+"""The score from which on a pair is proposed, in standard deviations above the other pairs of its target.
+
+Of 0, 0.25 … 1.5 the highest that by itself, on every other Type II pair of STALE's development data, proposes nine in
+ten true pairs in a substitute haystack and seven in ten among STALE's own sessions (remarks inside a session, signals
+without a model). ADR 0056 has the figures.
+"""
+DEPTH = 50
+"""How far down each signal's own ranking fusion reads, for each target."""
+NAMED = frozenset({Signal.DECLARED_PREMISE, Signal.SAME_SLOT, Signal.SCAN})
+"""Signals that name pairs instead of measuring how near they are."""
 # Pairs that the team declared, or that a model named after reading both texts, outweigh nearness; facts that a model
 # wrote for this purpose outweigh raw texts.
 WEIGHTS: Mapping[Signal, float] = {
@@ -30,31 +42,12 @@ WEIGHTS: Mapping[Signal, float] = {
 }
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much is proposed, and how much of it is verified."""
-
-    per_target: int = 20
-    """Most pairs proposed for one item."""
-    per_return: int | None = 60
-    """Most pairs handed to the verifier in one return. None: all of them."""
-    depth: int = 50
-    """How far down each signal's own ranking fusion reads."""
-
-    def __post_init__(self) -> None:
-        if self.per_target < 1:
-            raise ValueError(f"per_target: {self.per_target} proposes nothing; use at least 1")
-        if self.per_return is not None and self.per_return < 0:
-            raise ValueError(f"per_return: {self.per_return} is negative; use 0 to verify nothing, None for no limit")
-        if self.depth < self.per_target:
-            raise ValueError(f"depth: {self.depth} is less than per_target ({self.per_target}); make it at least that")
-
-
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     """A pair worth verifying, and the signals that proposed it."""
 
     pair: Pair
     score: float
-    """The fused score; comparable over all targets of a return."""
+    """The weighted mean of the signals that measure nearness, and what naming adds; comparable over all targets."""
     rank: int
     """Place among its target's pairs, from 1."""
     signals: Mapping[Signal, float]
@@ -69,37 +62,34 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 
     scored: int
     """Open pairs it scored and returned."""
-    proposed: int
-    """Of these, pairs within their target's limit."""
     kept: int
-    """Of these, pairs within the budget."""
+    """Of these, pairs that are proposed."""
     alone: int
     """Of the kept, pairs that no other signal scored."""
 
 
 class Proposals(msgspec.Struct, frozen=True, kw_only=True):
-    """All proposals in the order in which they should be verified, split by the budget."""
+    """The proposals in the order in which they should be verified."""
 
-    kept: tuple[Proposal, ...]
-    cut: tuple[Proposal, ...]
-    open: int
+    kept: tuple[Proposal, ...] = ()
+    open: int = 0
     """Open pairs altogether."""
-    tallies: Mapping[Signal, Tally]
+    tallies: Mapping[Signal, Tally] = {}
 
 
-def propose(openings: Openings, scorers: Iterable[Scorer], limits: Limits | None = None) -> Proposals:
-    """Run the signals over the open pairs and rank what they found."""
-    limits = limits or Limits()
+def propose(
+    openings: Openings, scorers: Iterable[Scorer], *, near: float | None = NEAR, depth: int = DEPTH
+) -> Proposals:
+    """Run the signals over the open pairs and rank the near ones; without ``near``, all that they scored."""
     by_signal: dict[Signal, Sequence[Scored]] = {}
     for scorer in scorers:
         if scorer.signal in by_signal:
             raise ValueError(f"scorers: {scorer.signal} is given twice; pass each signal once")
-        by_signal[scorer.signal] = scorer.score(openings, limits.depth)
-    proposals = sorted(_per_target(openings, by_signal, limits.per_target), key=_across)
-    budget = len(proposals) if limits.per_return is None else limits.per_return
-    kept, cut = tuple(proposals[:budget]), tuple(proposals[budget:])
-    tallies = {signal: _tally(signal, scored, proposals, kept) for signal, scored in by_signal.items()}
-    return Proposals(kept=kept, cut=cut, open=len(openings), tallies=tallies)
+        by_signal[scorer.signal] = scorer.score(openings, depth)
+    found = sorted(_per_target(openings, by_signal), key=_across)
+    kept = tuple(one for one in found if near is None or one.score >= near or not NAMED.isdisjoint(one.signals))
+    tallies = {signal: _tally(signal, scored, kept) for signal, scored in by_signal.items()}
+    return Proposals(kept=kept, open=len(openings), tallies=tallies)
 
 
 def _across(proposal: Proposal) -> tuple[object, ...]:
@@ -107,7 +97,7 @@ def _across(proposal: Proposal) -> tuple[object, ...]:
     return (not proposal.critical, -proposal.score, -proposal.epoch, proposal.pair.item, proposal.rank)
 
 
-def _per_target(openings: Openings, by_signal: Mapping[Signal, Sequence[Scored]], limit: int) -> Iterable[Proposal]:
+def _per_target(openings: Openings, by_signal: Mapping[Signal, Sequence[Scored]]) -> Iterable[Proposal]:
     said: dict[int, dict[int, dict[Signal, float]]] = {}
     lowest: dict[tuple[int, Signal], float] = {}
     for signal, scored in by_signal.items():
@@ -116,15 +106,16 @@ def _per_target(openings: Openings, by_signal: Mapping[Signal, Sequence[Scored]]
             place = entry.target, signal
             # A pair that a signal did not return counts no more than its worst returned pair, nor than average.
             lowest[place] = min(lowest.get(place, 0.0), entry.score)
+    whole = sum(WEIGHTS[signal] for signal in by_signal if signal not in NAMED) or 1.0
     for row, pairs in said.items():
         target = openings.targets[row]
         missed = {signal: lowest.get((row, signal), 0.0) for signal in sorted(by_signal)}
         fused = {
-            column: round(sum(WEIGHTS[signal] * scores.get(signal, low) for signal, low in missed.items()), 6)
+            column: round(sum(WEIGHTS[signal] * scores.get(signal, low) for signal, low in missed.items()) / whole, 6)
             for column, scores in pairs.items()
         }
         best = sorted(fused, key=lambda column: (-fused[column], -column))
-        for rank, column in enumerate(best[:limit], start=1):
+        for rank, column in enumerate(best, start=1):
             seen = openings.observations[column]
             yield Proposal(
                 pair=Pair(item=target.item, evidence=seen.evidence),
@@ -136,10 +127,9 @@ def _per_target(openings: Openings, by_signal: Mapping[Signal, Sequence[Scored]]
             )
 
 
-def _tally(signal: Signal, scored: Sequence[Scored], proposals: Sequence[Proposal], kept: Sequence[Proposal]) -> Tally:
+def _tally(signal: Signal, scored: Sequence[Scored], kept: Sequence[Proposal]) -> Tally:
     return Tally(
         scored=len(scored),
-        proposed=sum(signal in proposal.signals for proposal in proposals),
         kept=sum(signal in proposal.signals for proposal in kept),
         alone=sum(set(proposal.signals) == {signal} for proposal in kept),
     )

@@ -37,7 +37,7 @@ def _target(entry: Held, known: Mapping[str, Held], critical: AbstractSet[str]) 
         item=item.id,
         epoch=entry.epoch,
         sources=frozenset(receipt.evidence for receipt in item.receipts),
-        slot=item.slot,
+        covers=frozenset(item.covers),
         premises=premises,
         premise_slots=frozenset(slot for slot in slots if slot is not None),
         critical=not critical.isdisjoint(item.covers),
@@ -57,11 +57,11 @@ def _closure(names: Iterable[str], known: Mapping[str, Held]) -> frozenset[str]:
 
 
 def observations_of(sightings: Mapping[str, Sighting], held: Iterable[Held]) -> tuple[Observation, ...]:
-    """One observation per piece of evidence, with the slots and items that receipts bind to it.
+    """One observation per piece of evidence, with what the items that receipts bind to it are about.
 
     Altered evidence is left out: it cannot be quoted.
     """
-    slots: dict[str, set[str]] = {}
+    covers: dict[str, set[str]] = {}
     about: dict[str, set[str]] = {}
     for entry in held:
         for receipt in entry.item.receipts:
@@ -69,13 +69,12 @@ def observations_of(sightings: Mapping[str, Sighting], held: Iterable[Held]) -> 
             names.update(name for name in receipt.binds if name != "item")
             if "item" in receipt.binds:
                 names.add(entry.item.id)
-                if entry.item.slot is not None:
-                    slots.setdefault(receipt.evidence, set()).add(entry.item.slot)
+                covers.setdefault(receipt.evidence, set()).update(entry.item.covers)
     return tuple(
         Observation(
             evidence=digest,
             epoch=sighting.epoch,
-            slots=frozenset(slots.get(digest, ())),
+            covers=frozenset(covers.get(digest, ())),
             about=frozenset(about.get(digest, ())),
         )
         for digest, sighting in sightings.items()

@@ -23,7 +23,7 @@ class DeclaredPremises:
 
 
 class SameSlot:
-    """A later observation is about the item's slot."""
+    """A later observation is about the item's slot, or about a dependency that the item supports."""
 
     signal = Signal.SAME_SLOT
 
@@ -32,15 +32,15 @@ class SameSlot:
 
 
 def _touches_premise(target: Target, observation: Observation) -> bool:
-    return not (target.premises.isdisjoint(observation.about) and target.premise_slots.isdisjoint(observation.slots))
+    return not (target.premises.isdisjoint(observation.about) and target.premise_slots.isdisjoint(observation.covers))
 
 
 def _shares_slot(target: Target, observation: Observation) -> bool:
-    return target.slot in observation.slots
+    return not target.covers.isdisjoint(observation.covers)
 
 
 def _matches(openings: Openings, related: Callable[[Target, Observation], bool]) -> list[Scored]:
-    speaking = [(column, seen) for column, seen in enumerate(openings.observations) if seen.slots or seen.about]
+    speaking = [(column, seen) for column, seen in enumerate(openings.observations) if seen.covers or seen.about]
     places = (
         (row, column)
         for row, target in enumerate(openings.targets)

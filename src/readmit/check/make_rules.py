@@ -1,0 +1,53 @@
+"""Targets of a Makefile, as far as they can be read without running make."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_VARIABLE = re.compile(r"^(?:export\s+|override\s+)?([\w.-]+)\s*(?:::?|\?)?=[ \t]*(.*?)\s*(?:#.*)?$", re.MULTILINE)
+_RULE = re.compile(r"^(?![\t#.])([^\t#=\n:]+?)\s*::?(?![=:])", re.MULTILINE)
+_USE = re.compile(r"\$[({]([\w.-]+)[)}]")
+_UNREADABLE = re.compile(r"^(?:-?include|sinclude)\b|\$[({]eval\b|\$[({](?:foreach|call)\b[^\n]*:", re.MULTILINE)
+_DEEPEST = 10
+
+
+class MakeTargets(NamedTuple):
+    """Targets that some Makefiles name, their patterns, and whether only make can tell if there are more."""
+
+    names: frozenset[str]
+    patterns: tuple[str, ...]
+    is_open: bool
+
+    def may_have(self, target: str) -> bool:
+        """Whether a target that is not named may be one."""
+        return self.is_open or any(fnmatchcase(target, one.replace("%", "*")) for one in self.patterns)
+
+
+def targets_in(texts: Iterable[str]) -> MakeTargets:
+    """The targets of some Makefiles."""
+    names: set[str] = set()
+    is_open = False
+    for text in texts:
+        joined = text.replace("\\\n", " ")
+        is_open = is_open or _UNREADABLE.search(joined) is not None
+        variables = dict(_VARIABLE.findall(joined))
+        for found in _RULE.finditer(joined):
+            expanded = _expanded(found[1], variables)
+            is_open = is_open or "$" in expanded
+            names.update(expanded.split())
+    return MakeTargets(
+        frozenset(one for one in names if "%" not in one), tuple(sorted(one for one in names if "%" in one)), is_open
+    )
+
+
+def _expanded(text: str, variables: dict[str, str]) -> str:
+    for _ in range(_DEEPEST):
+        if "$" not in text:
+            break
+        text = _USE.sub(lambda found: variables.get(found[1], found[0]), text)
+    return text

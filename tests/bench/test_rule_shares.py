@@ -1,0 +1,56 @@
+"""What each rule does to a view, and the reader without a model that it is measured with."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+from tests.bench.data import SMOKE
+
+from readmit.errors import RecordError
+from readmit.inference import Turn
+from readmit.lab import ExtractFrom, Plan, Task, extract_claims, plan_tasks
+from readmit.models import Failure, Lexical
+from readmit_bench.datasets.memora_cases import read_memora
+from readmit_bench.evaluation.plain_reader import PlainReader
+from readmit_bench.methods.governance import READMIT, Rules
+from readmit_bench.rule_shares import ALL, BEFORE, RUN, chosen_cases, measure, notes_on, table, ways
+from readmit_bench.settings import Settings
+
+
+def test_each_rule_is_tried_alone() -> None:
+    found = ways()
+    names = [one.name for one in fields(Rules)]
+    assert found[RUN] == READMIT.rules == Rules()
+    assert all(getattr(found[ALL], name) for name in names)
+    assert not any(getattr(found[BEFORE], name) for name in names)
+    for name in names:
+        assert [other for other in names if getattr(found[f"readmit, {name} alone"], other)] == [name]
+
+
+def test_the_reader_takes_down_what_is_stated_and_what_it_ends() -> None:
+    said = "I used to like tea, but now I drink mate. I no longer drink coffee. Shall we? I like rusks."
+    (found,) = extract_claims(PlainReader(), [ExtractFrom(key="s", turns=(Turn("user", said),))])
+    assert not isinstance(found, Failure)
+    assert [one.operation for one in found.items] == ["update", "delete", "add"]
+    (plan,) = plan_tasks(PlainReader(), [Task(text="What do I drink?")])
+    assert isinstance(plan, Plan)
+    assert plan.duties[0].lists == ("task.holds", "task.avoided")
+
+
+def test_views_are_measured_with_and_without_each_rule() -> None:
+    cases = chosen_cases(read_memora(SMOKE / "memora").cases, half="chosen", departures=(0.5,))[:1]
+    found = measure(cases, Settings(), PlainReader(), Lexical())
+    assert {BEFORE, ALL, "Static", "MemTX"} <= found.keys()
+    assert all(len(own) == 1 for own in found.values())
+    assert found[ALL][0].asked == 0, "Memora's operations are explicit"
+    assert found[ALL][0].rows <= 16
+    assert ALL in table(found, 0)
+    assert "1 cases of 1 histories" in " ".join(notes_on(cases, (), "lexical", ()))
+
+
+def test_a_case_is_named_as_it_is() -> None:
+    cases = read_memora(SMOKE / "memora").cases
+    assert chosen_cases(cases, half="other", named=[cases[0].labels.case]) == [cases[0]]
+    with pytest.raises(RecordError, match="case: 'nobody' is not in the data"):
+        chosen_cases(cases, half="other", named=["nobody"])
