@@ -17,7 +17,7 @@ BACKENDS := .venv-backends
 # The site's generator reads the source and imports nothing of it.
 DOCS := .venv-docs
 TORCH := 2.13.0
-STORES := --extra mcp --extra prov --extra models --extra embed --extra mem0 --extra langgraph --extra memobase --extra amem
+STORES := --extra check --extra mcp --extra prov --extra models --extra embed --extra mem0 --extra langgraph --extra memobase --extra amem
 PYTEST_ARGS ?=
 # Without bytecode every process that a test starts compiles the package again: half of the time of a command.
 export PYTHONDONTWRITEBYTECODE :=
@@ -32,7 +32,7 @@ SEED ?= 0
 # The tests marked slow that ask a real model on this machine. They skip where its file cannot be fetched.
 MODELS := tests/bench/test_local_model.py tests/inference/test_real_model.py tests/models/stages/test_local_model.py tests/models/test_gguf.py
 # What the tests run against. The memory stores are heavy and have a target of their own.
-EXTRAS := --extra embed --extra gguf --extra langgraph --extra models --extra postgres --extra prov
+EXTRAS := --extra check --extra embed --extra gguf --extra langgraph --extra mcp --extra models --extra postgres --extra prov
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
