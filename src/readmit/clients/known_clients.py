@@ -1,0 +1,171 @@
+"""The coding agents that readmit installs itself into: one entry of ``CLIENTS`` for each, and the one place to add one.
+
+An entry says where a client keeps its settings and its memory, and which of its events each *moment* is. The moments
+are readmit's own words: ``start``, ``prompt``, ``tool``, ``compact`` and ``end``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Moment: TypeAlias = Literal["start", "prompt", "tool", "compact", "end"]
+Form: TypeAlias = Literal["claude", "codex", "gemini", "opencode"]
+"""How a client writes an MCP entry."""
+
+SECONDS: Mapping[Moment, int] = {"start": 5, "prompt": 3, "tool": 2, "compact": 3, "end": 3}
+"""The time that a client is asked to give each moment. A hook ends itself before. Codex gives an end at most 3 s."""
+
+
+@dataclass(frozen=True)
+class KnownClient:
+    """A coding agent: its programs, its settings, its events, and the memory that it loads by itself."""
+
+    name: str
+    title: str
+    programs: tuple[str, ...]
+    """Names of its executable, to see whether it is installed."""
+    folder: str
+    """Its folder below the user's home."""
+    variable: str
+    """The environment variable that names another folder instead."""
+    events: Mapping[Moment, tuple[str, ...]]
+    """The client's own events of each moment."""
+    form: Form
+    hooks_file: str
+    """File of its hooks, below its folder; for a plugin, the plugin's file."""
+    mcp_file: str
+    """File of its MCP servers, below its folder; ``~/`` for one in the home."""
+    local_hooks_file: str
+    """File of its hooks for one checkout, that no teammate needs to have."""
+    local_mcp_file: str
+    """File of its MCP servers for one checkout; the user's own file where the client keeps them there by checkout."""
+    project_memory: tuple[str, ...]
+    """Patterns of the files that it loads in a checkout, from the top and from every folder down to the session's."""
+    user_memory: tuple[str, ...]
+    """Patterns of the user's own files that it loads, below its folder."""
+    timeout_unit: int = 1
+    """How many of its units of a timeout are a second."""
+    trust: str = ""
+    """What the user has to do before the client runs a new hook."""
+
+    def home(self) -> Path | None:
+        """Real path of the client's folder; none if there is none."""
+        folder = self.place("")
+        return Path(os.path.realpath(folder)) if os.path.isdir(folder) else None  # noqa: PTH112
+
+    def place(self, path: str) -> Path:
+        """A path below the client's folder, or below the user's home if it begins with ``~/``."""
+        given = os.environ.get(self.variable, "")
+        if path.startswith("~/"):
+            # A folder that a variable names holds everything of the client, also what is otherwise beside it.
+            return (Path(given) if given and self.form == "claude" else _user_home()) / path[2:]
+        if given:
+            return Path(given) / ("opencode" if self.variable == "XDG_CONFIG_HOME" else "") / path
+        return _user_home() / self.folder / path
+
+    def memory_folder(self, worktree: Path) -> Path | None:
+        """The folder in which the client keeps its own notes about a checkout; none if it keeps none."""
+        if self.form == "claude":
+            return self.place(f"projects/{claude_slug(worktree)}/memory")
+        return self.place("memories") if self.form == "codex" else None
+
+    def transcripts(self, worktree: Path) -> Path | None:
+        """The folder of its transcripts of sessions in a checkout; none if they are not read."""
+        if self.form == "claude":
+            return self.place(f"projects/{claude_slug(worktree)}")
+        return self.place("sessions") if self.form == "codex" else None
+
+
+def claude_slug(worktree: Path) -> str:
+    """The name that Claude Code gives the folder of a checkout."""
+    return re.sub(r"[^A-Za-z0-9]", "-", str(worktree))
+
+
+def _user_home() -> Path:
+    return Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises where there is none
+
+
+_ALL: Mapping[Moment, tuple[str, ...]] = {
+    "start": ("SessionStart",),
+    "prompt": ("UserPromptSubmit",),
+    "tool": ("PostToolUse",),
+    "compact": ("PreCompact",),
+    "end": ("SessionEnd",),
+}
+
+CLIENTS: Mapping[str, KnownClient] = {
+    client.name: client
+    for client in (
+        KnownClient(
+            name="claude-code",
+            title="Claude Code",
+            programs=("claude",),
+            folder=".claude",
+            variable="CLAUDE_CONFIG_DIR",
+            # A tool that fails has an event of its own.
+            events={**_ALL, "tool": ("PostToolUse", "PostToolUseFailure")},
+            form="claude",
+            hooks_file="settings.json",
+            mcp_file="~/.claude.json",
+            local_hooks_file=".claude/settings.local.json",
+            local_mcp_file="~/.claude.json",
+            project_memory=("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/*.md"),
+            user_memory=("CLAUDE.md", "rules/*.md"),
+        ),
+        KnownClient(
+            name="codex",
+            title="Codex",
+            programs=("codex",),
+            folder=".codex",
+            variable="CODEX_HOME",
+            events=_ALL,
+            form="codex",
+            hooks_file="hooks.json",
+            mcp_file="config.toml",
+            local_hooks_file=".codex/hooks.json",
+            local_mcp_file=".codex/config.toml",
+            project_memory=("AGENTS.md", "AGENTS.override.md"),
+            user_memory=("AGENTS.md", "AGENTS.override.md"),
+            trust="Codex skips new hooks in silence until you trust them: start `codex`, open `/hooks`, and trust "
+            "each of readmit's. readmit does not write that trust for you.",
+        ),
+        KnownClient(
+            name="gemini",
+            title="Gemini CLI",
+            programs=("gemini",),
+            folder=".gemini",
+            variable="",
+            events={"start": ("SessionStart",), "end": ("SessionEnd",)},
+            form="gemini",
+            hooks_file="settings.json",
+            mcp_file="settings.json",
+            local_hooks_file=".gemini/settings.json",
+            local_mcp_file=".gemini/settings.json",
+            project_memory=("GEMINI.md",),
+            user_memory=("GEMINI.md",),
+            timeout_unit=1_000,
+        ),
+        KnownClient(
+            name="opencode",
+            title="opencode",
+            programs=("opencode",),
+            folder=".config/opencode",
+            variable="XDG_CONFIG_HOME",
+            events={"start": ("session.created",), "end": ("session.deleted",)},
+            form="opencode",
+            hooks_file="plugin/readmit.js",
+            mcp_file="opencode.json",
+            local_hooks_file=".opencode/plugin/readmit.js",
+            local_mcp_file="opencode.json",
+            project_memory=("AGENTS.md", "CLAUDE.md"),
+            user_memory=("AGENTS.md",),
+        ),
+    )
+}
