@@ -36,7 +36,7 @@ EXTRAS := --extra check --extra embed --extra gguf --extra langgraph --extra mcp
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-memobase attack attack-full example check format docs bench bench-implicit bench-backends mutation lock clean
+.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-clients test-memobase attack attack-full example check format docs bench bench-implicit bench-backends mutation lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,6 +88,10 @@ attack-full: setup ## Every edit of every row of a store: more than an hour; run
 
 test-backends: $(BACKENDS)/.ready ## Run the conformance suite on real memory stores, in an environment of its own
 	$(BACKENDS)/bin/python -m pytest tests/backends -m "not slow" $(AT_ONCE) $(PYTEST_ARGS)
+
+# Without a network: the clients talk to a stand-in for their models.
+test-clients: setup ## Drive real coding-agent clients with readmit's hooks; needs npm, node, git, ip, and root or user namespaces
+	$(BIN)/python -m tests.clients.real $(PYTEST_ARGS)
 
 test-memobase: $(BACKENDS)/.ready ## The same for a real Memobase server: make test-memobase URL=... KEY=...
 	@test -n "$(URL)" -a -n "$(KEY)" || { echo "name the server: make test-memobase URL=http://localhost:8019 KEY=..." >&2; exit 2; }
@@ -150,5 +154,5 @@ lock: setup ## Pin the newest allowed dependencies, with hashes, for every platf
 	$(LOCK) --group docs --output-file requirements/docs.txt
 
 clean: ## Remove everything that these targets made
-	rm -rf $(VENV) $(BACKENDS) $(DOCS) site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .mutation dist
+	rm -rf $(VENV) $(BACKENDS) $(DOCS) .clients site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .mutation dist
 	find src packages tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
