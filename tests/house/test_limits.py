@@ -104,8 +104,12 @@ LIMITS = {
     "a public function's name is in at most two modules": Limit(shared_functions, 0),
     "a docstring of one line names the noun": Limit(hiding_docstrings, 0),
     "tests take public names from public modules": Limit(misplaced_imports, 0),
+    # Hooks are programs: nobody imports their room, so none of it is public.
     "tests import few private modules": Limit(
-        lambda: [f"{user}: {taken}" for user, taken in sorted(private(TREE / "tests"))], 602
+        lambda: [
+            f"{user}: {taken}" for user, taken in sorted(private(TREE / "tests")) if taken[:15] != "readmit.clients"
+        ],
+        602,
     ),
     "come_back crosses few modules": Limit(lambda: walks()["come_back"].counted, 22, allowed=50),
     "record crosses few modules": Limit(lambda: walks()["record"].counted, 18, allowed=41),
