@@ -21,8 +21,8 @@ STORES := --extra check --extra mcp --extra prov --extra models --extra embed --
 PYTEST_ARGS ?=
 # Without bytecode every process that a test starts compiles the package again: half of the time of a command.
 export PYTHONDONTWRITEBYTECODE :=
-# A few processes, each with a database server of its own; a file's tests stay together, in order.
-AT_ONCE = -n $(WORKERS) --dist loadfile
+# A few processes, each with a database server of its own; a file's tests stay together, in the order of tests/conftest.py.
+AT_ONCE = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # One more than cores: many tests wait for a process or a server.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 ROOMS ?=

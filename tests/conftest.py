@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from tests import scene
 from tests.board import Team
+from tests.in_memory import use_memory
 from tests.postgres import Server
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SHARED = Path(os.environ.get("READMIT_SHARED") or ROOT.parent / "shared")
+use_memory()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -125,9 +127,22 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+LONGEST = ("crash", "bench", "docs", "attacks", "properties", "log", "cli")
+"""Rooms whose files take many seconds each."""
+
+
+def _turn(item: pytest.Item) -> int:
+    room = item.path.relative_to(ROOT).parts[1]
+    return LONGEST.index(room) if room in LONGEST else len(LONGEST)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a table of cases, an ordinary run plays the first and the last on a server; ``make test-slow`` plays all."""
+    """Of a table of cases, an ordinary run plays the first and the last on a server; ``make test-slow`` plays all.
+
+    The rooms with the longest files go first, so that none of these is left to one core at the end.
+    """
+    items.sort(key=_turn)
     tables: defaultdict[tuple[Path, str], list[pytest.Item]] = defaultdict(list)
     for item in items:
         case = getattr(item, "callspec", None)

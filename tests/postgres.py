@@ -123,7 +123,7 @@ class Server:
             )
 
     def start(self) -> None:
-        durable = "" if self._fsync else "-c fsync=off"
+        durable = "" if self._fsync else "-c fsync=off -c full_page_writes=off"
         # A workspace that a test leaves behind keeps its connection until the garbage collector comes by.
         room = "-c max_connections=1000 -c shared_buffers=64MB"
         options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 {room} {durable}"
@@ -184,6 +184,9 @@ class Server:
         import psycopg
 
         with suppress(psycopg.errors.UndefinedTable):
-            self.sql("UPDATE shared.workspace SET name = 'left behind ' || ws", database="team")
+            self.sql(
+                "UPDATE shared.workspace SET name = 'left behind ' || ws WHERE name NOT LIKE 'left behind %'",
+                database="team",
+            )
         places = chain([self.url("shared")], (self.url(f"more{number}") for number in self._numbers))
         return lambda: next(places)

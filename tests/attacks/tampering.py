@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from tests.attacks.forger import recompute
 from tests.attacks.victim import ACTS, attempt, build, fixed_salts, rows_of, tables, tampered
 from tests.conftest import ROOT
+from tests.in_memory import memory
 
 if TYPE_CHECKING:
     import sqlite3
@@ -199,8 +200,7 @@ def rewritten(table: str) -> str:
 
 def findings_at(most: int, choose: Callable[[list[Edit]], Sequence[Edit]] = list) -> list[Finding]:
     """The findings at so many rows. In memory, where there is such a place: thousands of copies wait for no disk."""
-    memory = Path("/dev/shm")  # noqa: S108 - a folder with a name of its own is made there
-    with fixed_salts(), tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
+    with fixed_salts(), tempfile.TemporaryDirectory(dir=memory()) as name:
         folder = Path(name)
         victim = build(folder / "victim")
         with tampered(victim.copied(folder / "listed")) as sql:

@@ -241,6 +241,7 @@ def test_a_substitute_haystack_is_reported(tmp_path: Path) -> None:
     assert any("substitute haystack, not the official one" in note for note in read_plan(tmp_path).notes)
 
 
+@pytest.mark.slow
 def test_a_store_hands_over_less_of_what_ended_when_its_records_are_admitted(tmp_path: Path) -> None:
     methods = ("ScopedMem/Static", "ScopedMem/readmit")
     told = run(

@@ -9,6 +9,7 @@ import asyncio
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -47,9 +48,20 @@ for line in sys.stdin:
 """
 
 
+waits = threading.Event()
+"""Set when a thread has looked and begins to wait. A sign that comes from then on is kept for it."""
+
+
 @pytest.fixture(autouse=True)
 def _only_signs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listener.CommitListener, "patience", HOUR)
+    wait = listener.CommitListener.wait
+
+    def told(one: listener.CommitListener, seconds: float) -> None:
+        waits.set()
+        wait(one, seconds)
+
+    monkeypatch.setattr(listener.CommitListener, "wait", told)
 
 
 def prepared(place: Path | str) -> None:
@@ -73,9 +85,9 @@ class Heard:
         self._pool = ThreadPoolExecutor(1)
 
     def next(self) -> Any:
+        waits.clear()
         waiting = self._pool.submit(self.held.wait, LONG)
-        # Long enough to have looked, and to be waiting.
-        time.sleep(0.3)
+        assert waits.wait(LONG)
         return waiting
 
 
@@ -150,10 +162,10 @@ def test_a_subscription_that_nothing_happens_to_costs_nothing(
         monkeypatch.setattr(LogReads, "_end", counted)
         waiting = heard.next()
         before = time.process_time()
-        time.sleep(2)
+        time.sleep(1)
         used = time.process_time() - before
         assert not waiting.done()
-        assert used < 0.01
+        assert used < 0.25, "a thread that waits uses no processor; one that asks again and again uses all of it"
         assert len(reads) <= 3
         heard.held.close()
         assert waiting.result(AT_ONCE) == ()

@@ -13,6 +13,7 @@ import re
 import secrets
 import sqlite3
 from contextlib import closing
+from functools import cache
 from typing import TYPE_CHECKING
 
 from readmit.records.error_types import StoreError, TamperedError
@@ -224,8 +225,7 @@ def flaws_of(sql: SqlSession) -> list[str]:
     """How a database differs from this schema: tables, indexes, triggers and views by name, and its encoding."""
     (encoding,) = sql.execute("PRAGMA encoding").fetchone()
     other = [] if encoding == "UTF-8" else [f"its texts are encoded in {encoding}, not UTF-8"]
-    with made() as empty:
-        return other + schema_differences(_objects(sql), dict(_objects(empty)))
+    return other + schema_differences(_objects(sql), _wanted())
 
 
 def schema_differences(found: Iterable[tuple[str, str]], wanted: Mapping[str, str]) -> list[str]:
@@ -248,6 +248,13 @@ def check(flaws: Iterable[str]) -> None:
 def _objects(sql: SqlSession) -> list[tuple[str, str]]:
     found = sql.execute(_OBJECTS).fetchall()
     return [(f"{kind} {name!r}", " ".join(str(text).split())) for kind, name, text in found]
+
+
+@cache
+def _wanted() -> Mapping[str, str]:
+    """The objects of an empty store, each by name with its definition."""
+    with made() as empty:
+        return dict(_objects(empty))
 
 
 def made() -> closing[sqlite3.Connection]:
