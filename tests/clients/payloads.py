@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 SESSION = "0d5c3a1e-7f40-4c92-9a55-6d1b2e8c4f70"
+_CODEX = {"model": "gpt-5-codex", "permission_mode": "bypassPermissions"}
 _TURN = "7b1f0a52-33c9-4d8e-b0c4-21f6e5d4c3b2"
 
 
@@ -21,9 +22,8 @@ def _claude_tool(event: str, tool: str, given: dict[str, Any], **fields: Any) ->
 
 def _codex(event: str, **fields: Any) -> dict[str, Any]:
     where = f"/h/u/.codex/sessions/2026/11/17/rollout-2026-11-17T02-01-00-{SESSION}.jsonl"
-    shared = {"model": "gpt-5-codex", "permission_mode": "bypassPermissions"}
     return {
-        "session_id": SESSION, "transcript_path": where, "cwd": "/repo", "hook_event_name": event, **shared, **fields
+        "session_id": SESSION, "transcript_path": where, "cwd": "/repo", "hook_event_name": event, **_CODEX, **fields
     }  # fmt: skip
 
 
@@ -109,7 +109,8 @@ CODEX = {
     ),
     "stop": _codex("Stop", turn_id=_TURN, stop_hook_active=False, last_assistant_message="Done."),
     "compact": _codex("PreCompact", turn_id=_TURN, trigger="auto"),
-    "end": _codex("SessionEnd", reason="other"),
+    # The one event that names neither the model nor the permission.
+    "end": {name: value for name, value in _codex("SessionEnd", reason="other").items() if name not in _CODEX},
 }
 GEMINI = {
     "startup": _gemini("SessionStart", source="startup"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -51,6 +52,11 @@ class Driven:
     def new_session(self) -> str:
         """A name for a session, where the client lets its user choose one."""
         return ""
+
+    @property
+    def session(self) -> str:
+        """The session of the last run, where the client names it itself."""
+        raise NotImplementedError
 
     def start(self, prompt: str, session: str = "") -> tuple[str, ...]:
         """The words of its command line that start a session."""
@@ -171,6 +177,11 @@ class ClaudeCode(Driven):
 
     def new_session(self) -> str:
         return str(uuid.uuid4())
+
+    def memory_folder(self) -> Path:
+        """The folder of the client's own notes about the repository."""
+        slug = re.sub(r"[^A-Za-z0-9]", "-", str(self.repository))
+        return self.home / ".claude" / "projects" / slug / "memory"
 
     def start(self, prompt: str, session: str = "") -> tuple[str, ...]:
         return self._print(prompt, "--session-id", session)
