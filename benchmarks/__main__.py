@@ -21,6 +21,8 @@ from benchmarks.result import shared_folder
 from readmit import Policy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from benchmarks.result import Result
 
 ROOT = Path(__file__).parent.parent
@@ -86,18 +88,22 @@ def main(names: list[str]) -> int:
         print(f"unknown benchmark {', '.join(unknown)}; there are {', '.join(SUITES)}", file=sys.stderr)
         return 2
     chosen = names or [name for name, suite in SUITES.items() if suite.core]
-    found = _run(chosen)
-    for result in (result for name in chosen for result in found[name]):
-        print(_line(result))
-    kept = _kept() | found
-    everything = [{"suite": name, **result} for name in SUITES for result in kept.get(name, ())]
+    held = True
+    # A run takes an hour, so each suite is kept as soon as it ends.
+    for name, results in _run(chosen):
+        print(*map(_line, results), sep="\n", flush=True)
+        _keep(_kept() | {name: results})
+        held = held and all(result["holds"] for result in results)
+    return 0 if held else 1
+
+
+def _keep(found: dict[str, list[Result]]) -> None:
+    everything = [{"suite": name, **result} for name in SUITES for result in found.get(name, ())]
     RESULTS.write_text(json.dumps(everything, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    PAGE.write_text(_page(kept), encoding="utf-8")
-    return 0 if all(result["holds"] for name in chosen for result in found[name]) else 1
+    PAGE.write_text(_page(found), encoding="utf-8")
 
 
-def _run(names: list[str]) -> dict[str, list[Result]]:
-    found: dict[str, list[Result]] = {}
+def _run(names: list[str]) -> Iterator[tuple[str, list[Result]]]:
     console = Console(stderr=True)
     with Progress(TextColumn("{task.description} {task.completed:,.0f}"), TimeElapsedColumn(), console=console) as bar:
         for name in names:
@@ -107,8 +113,7 @@ def _run(names: list[str]) -> dict[str, list[Result]]:
                 results = module.run(shared_folder())
             else:
                 results = module.run(lambda done, task=task: bar.advance(task, done))
-            found[name] = [{**result, "holds": result["holds"] is not False} for result in results]
-    return found
+            yield name, [{**result, "holds": result["holds"] is not False} for result in results]
 
 
 def _kept() -> dict[str, list[Result]]:

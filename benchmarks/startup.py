@@ -1,4 +1,7 @@
-"""What does ``import readmit`` cost? CPU time of a fresh interpreter, its own start taken off."""
+"""What does importing the handle cost? Processor time of a fresh interpreter, its own start taken off.
+
+``import readmit`` alone loads no room, so the handle is what is imported.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ if TYPE_CHECKING:
 
 def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
     bare = min(_cpu("pass") for _ in range(7))
-    ours = min(_cpu("import readmit") for _ in range(7))
+    ours = min(_cpu("from readmit import Workspace") for _ in range(7))
     step(1)
-    return [at_most("import readmit, CPU", (ours - bare) * 1000, 150, "ms")]
+    return [at_most("from readmit import Workspace, CPU", (ours - bare) * 1000, 150, "ms")]
 
 
 def _cpu(code: str) -> float:
