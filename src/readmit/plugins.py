@@ -15,12 +15,10 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from readmit.records.error_types import ReadmitError
+from readmit.records.error_types import BackendError, ModelError, ReadmitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from readmit.records.error_types import BackendError, ModelError
 
     Options = TypeVar("Options", bound=msgspec.Struct)
 

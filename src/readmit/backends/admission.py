@@ -11,21 +11,15 @@ not needed. To get a whole store back, ask for a view that holds it: ``fill="alw
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.log.ledger import TEAM, NativeId
+from readmit.log.ledger import TEAM, Binding, Entry, NativeId
 from readmit.records.base import Id, Record
 from readmit.records.canonical import digest_of
 from readmit.records.reasons import Reason, State, state_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from readmit.log.ledger import Binding, Entry
 
 
 class Ground(msgspec.Struct, frozen=True, kw_only=True):

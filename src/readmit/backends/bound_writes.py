@@ -13,17 +13,14 @@ import msgspec
 
 from readmit.backends.admission import text_digest, unaltered
 from readmit.backends.bank_lock import bank_lock, lock_name
-from readmit.backends.port import Apart, Change, Material, Stored
-from readmit.log.ledger import TEAM, Binding, Entry, Precision
+from readmit.backends.port import Apart, Change, Material, MemoryBackend, Stored
+from readmit.log.ledger import TEAM, Binding, Entry, Precision, SourceLedger
 from readmit.records.base import listed, require_digest, require_id
 from readmit.records.canonical import checked, decode, digest
 from readmit.records.error_types import BackendError, RecordError, UnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from readmit.backends.port import MemoryBackend
-    from readmit.log.ledger import SourceLedger
 
 
 class Archived(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

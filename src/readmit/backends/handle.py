@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -18,13 +18,8 @@ import msgspec
 from readmit.backends.admission import Ground, admissible, unaltered
 from readmit.backends.bound_writes import BoundBackend, bindings, union
 from readmit.backends.port import Hit, Narrowing
-from readmit.log.ledger import TEAM, Entry
+from readmit.log.ledger import TEAM, Binding, Entry
 from readmit.records.error_types import NotAllowedError, RecordError, UnknownError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from readmit.log.ledger import Binding
 
 MOST = 1_000
 """Most records that one search hands over."""

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from readmit.backends.port import Change, Hit, Stored, require_limit, unknown_record
-from readmit.backends.store_lines import NoOptions
+from readmit.backends.port import Change, Hit, Material, Stored, require_limit, unknown_record
+from readmit.backends.store_lines import NoOptions, Site
 from readmit.log.ledger import TEAM
-from readmit.log.memory_records import NewMemory
+from readmit.log.memory_records import MemoryRecords, MemoryRow, MemoryVersion, NewMemory
 from readmit.records.base import require_name
 from readmit.records.canonical import decode
 
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.backends.port import Material
-    from readmit.backends.store_lines import Site
-    from readmit.log.memory_records import MemoryRecords, MemoryRow, MemoryVersion
     from readmit.models.protocols import Embedder
 
 # Okapi BM25 with the constants that most engines ship.

@@ -8,7 +8,7 @@ import msgspec
 
 from readmit.cli.item_words import agent_in_words
 from readmit.cli.output import plain, table
-from readmit.records.acts.event import Checkpoint
+from readmit.records.acts.event import Checkpoint, Event
 from readmit.records.acts.held_back import Wait
 from readmit.records.acts.kinds import sentence
 from readmit.records.acts.leases import Lease
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rich.table import Table
-
-    from readmit.records.acts.event import Event
 
 
 def observation_json(event: Event) -> dict[str, Any]:

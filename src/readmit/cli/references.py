@@ -11,13 +11,12 @@ from click.shell_completion import CompletionItem
 from readmit.records.acts.event import KeyChange
 from readmit.records.error_types import ReadmitError, UnknownError
 from readmit.records.identity import OWN
-from readmit.workspace.workspace import desk_of
+from readmit.workspace.workspace import Workspace, desk_of
 from readmit.writing import rights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.workspace.workspace import Workspace
 
 KEY = "key"
 EVIDENCE = "evidence"

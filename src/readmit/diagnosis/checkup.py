@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,6 @@ from readmit.writing.passed_plans import notices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
 
     from readmit.log.log import Log
     from readmit.records.acts.event import Checkpoint

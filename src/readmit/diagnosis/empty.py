@@ -9,14 +9,13 @@ from readmit.diagnosis.like_names import quoted, state_word
 from readmit.diagnosis.symptoms import MOST, Symptom, Trouble
 from readmit.records.items import Obligation
 from readmit.records.reasons import DutyState, Reason
-from readmit.records.remedies import BLANK, come_back, confirm, govern, write
+from readmit.records.remedies import BLANK, Remedy, come_back, confirm, govern, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from readmit.diagnosis.trial import Trial
     from readmit.records.decisions import DutyNote
-    from readmit.records.remedies import Remedy
 
 _TROUBLES = {
     DutyState.OTHER_PURPOSE: Trouble.OTHER_PURPOSE,

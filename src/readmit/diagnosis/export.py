@@ -18,12 +18,12 @@ from urllib.parse import quote
 
 import msgspec
 
-from readmit.diagnosis.unnamed_endings import REPLACING, all_endings, endings_of_return
+from readmit.diagnosis.unnamed_endings import REPLACING, Endings, all_endings, endings_of_return
 from readmit.diagnosis.verification.head_proofs import signed_head
 from readmit.records.acts.deliveries import Exposed
-from readmit.records.acts.event import EventKind, Overrule, Supersede
+from readmit.records.acts.event import Event, EventKind, Overrule, Supersede
 from readmit.records.acts.kinds import targets_of
-from readmit.records.acts.looks import Looked
+from readmit.records.acts.looks import Looked, LookResult
 from readmit.records.acts.voids import Voids
 from readmit.records.decisions import Decision, Returned
 from readmit.records.error_types import ReadmitError, SealError
@@ -37,10 +37,7 @@ if TYPE_CHECKING:
 
     from prov.model import ProvDocument
 
-    from readmit.diagnosis.unnamed_endings import Endings
     from readmit.log.log import Log
-    from readmit.records.acts.event import Event
-    from readmit.records.acts.looks import LookResult
 
 
 def json_lines(log: Log, return_id: str | None = None) -> Generator[bytes, None, None]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.records.items import Kind
+from readmit.records.items import Item, Kind, Obligation
 from readmit.records.reasons import Reason
-from readmit.records.remedies import BLANK, act, come_back, confirm, govern, overrule, prepare, write
+from readmit.records.remedies import BLANK, Remedy, act, come_back, confirm, govern, overrule, prepare, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from readmit.diagnosis.trial import Trial
     from readmit.records.decisions import Cause
-    from readmit.records.items import Item, Obligation
-    from readmit.records.remedies import Remedy
 
 # The statement may be true but lacks what makes it count: record it again in the same words.
 SAID_BADLY = frozenset(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,6 +17,7 @@ from readmit.records.decisions import (
     Disposition,
     DutyNote,
     Envelope,
+    Outcome,
     Returned,
     ReturnView,
 )
@@ -37,10 +38,7 @@ from readmit.trust.statement import decode_retractions, decode_view
 from readmit.writing.forget import was_forgotten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from readmit.log.log import Log
-    from readmit.records.decisions import Outcome
     from readmit.records.identity import Identity
     from readmit.records.retractions import RetractionView
     from readmit.records.snapshot import Snapshot

@@ -9,20 +9,17 @@ from readmit.diagnosis.fixes import reopened
 from readmit.diagnosis.like_names import alike, joined, nearness, quoted, state_word
 from readmit.diagnosis.missing_needs import is_claim, lacks_of
 from readmit.diagnosis.rejected import supplier
-from readmit.diagnosis.symptoms import MOST, Symptom, Trouble
-from readmit.records.items import Obligation
-from readmit.records.remedies import BLANK, link, write
+from readmit.diagnosis.symptoms import MOST, Former, Lack, Symptom, Trouble
+from readmit.records.items import Item, Obligation
+from readmit.records.remedies import BLANK, Remedy, link, write
 from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from readmit.diagnosis.symptoms import Former, Lack
     from readmit.diagnosis.trial import Trial
     from readmit.log.log import Log
-    from readmit.records.items import Item
-    from readmit.records.remedies import Remedy
 
 
 def lacks(log: Log, trial: Trial) -> Iterator[Symptom]:

@@ -6,13 +6,12 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from readmit.records.reasons import State
+from readmit.records.reasons import DutyState, State
 from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.records.reasons import DutyState
 
 ALIKE = 0.85
 """Least share of letters in common."""

@@ -12,17 +12,15 @@ import msgspec
 
 from readmit.diagnosis.fixes import again, against, mended, reopened
 from readmit.diagnosis.symptoms import Former, Lack
-from readmit.diagnosis.trial import FIT
+from readmit.diagnosis.trial import FIT, Trial
 from readmit.records.items import Frontier, Item, Kind, Obligation
 from readmit.records.reasons import Reason, State
-from readmit.records.remedies import BLANK, act, confirm, govern, link, write
+from readmit.records.remedies import BLANK, Remedy, act, confirm, govern, link, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from readmit.diagnosis.trial import Trial
     from readmit.records.decisions import Cause
-    from readmit.records.remedies import Remedy
 
 LAST = 3
 """Most items named that met a dependency before."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from readmit.diagnosis.fixes import mended
 from readmit.diagnosis.like_names import quoted, state_word
 from readmit.diagnosis.symptoms import MOST, Symptom, Trouble
-from readmit.records.items import Frontier, Obligation
+from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
 from readmit.text.escapes import one_line
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from readmit.diagnosis.trial import Trial
     from readmit.log.log import Log
     from readmit.records.decisions import Disposition
-    from readmit.records.items import Item
 
 # The first match names the problem: fixes by a single act come before those that need evidence.
 _TROUBLES = {

@@ -5,7 +5,7 @@ Private items are never read. Of the others, only ids and audiences are shown, n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -19,17 +19,14 @@ from readmit.records.acts.forgotten import Forget
 from readmit.records.acts.kinds import targets_of
 from readmit.records.items import Frontier, Item, Kind, Obligation
 from readmit.records.policy import OWNER
-from readmit.records.remedies import BLANK, come_back, depart, reassign, write
+from readmit.records.remedies import BLANK, Remedy, come_back, depart, reassign, write
 from readmit.text.english import counted
 from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from readmit.diagnosis.trial import Trial
     from readmit.log.log import Log
     from readmit.records.identity import Identity
-    from readmit.records.remedies import Remedy
 
 AUDIENCES = 1_000
 """Most audiences whose names are compared. Each costs one index search."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,8 +20,6 @@ from readmit.state.absence import is_away
 from readmit.state.past_returns import dispositions, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from readmit.log.log import Log
     from readmit.records.acts.event import Checkpoint
     from readmit.records.identity import Identity

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.acts.event import EventKind
+from readmit.records.acts.event import Event, EventKind
 from readmit.records.acts.voids import Voids
-from readmit.records.decisions import Returned
+from readmit.records.decisions import Cause, Disposition, Returned
 from readmit.records.identity import Identity
 from readmit.records.items import Frontier, Obligation
 from readmit.records.reasons import Reason
-from readmit.records.snapshot import Snapshot, WorkState
+from readmit.records.snapshot import Held, Sighting, Snapshot, WorkState
 from readmit.rules.capture.bindings import flaws
 from readmit.rules.capture.checkpoint import checkpoint
 from readmit.rules.capture.fold import fold
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from readmit.log.log import Log
-    from readmit.records.acts.event import Event
-    from readmit.records.decisions import Cause, Disposition
-    from readmit.records.snapshot import Held, Sighting
 
 UNNAMED = frozenset(
     {

@@ -11,7 +11,7 @@ from readmit.records.error_types import ModelError
 from readmit.records.evidence import Evidence
 from readmit.records.policy import AUTHOR
 from readmit.records.reasons import Reason
-from readmit.records.remedies import BLANK, prepare, write
+from readmit.records.remedies import BLANK, Remedy, prepare, write
 from readmit.state.examination import observations
 from readmit.text.english import counted
 from readmit.text.escapes import one_line
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from readmit.models.embedders import TextVectors
     from readmit.records.acts.event import Checkpoint
     from readmit.records.items import Item
-    from readmit.records.remedies import Remedy
 
 COMPARED = 200
 """Most observations, and most statements, that are compared with each other: the newest."""

@@ -12,7 +12,7 @@ from readmit.diagnosis.missing_needs import past_lacks
 from readmit.diagnosis.rejected import unexpected
 from readmit.diagnosis.sight import agent_spelling, duties_of_others, elsewhere, out_of_sight
 from readmit.diagnosis.symptoms import Diagnosis, Symptom, Trouble
-from readmit.diagnosis.trial import past, rehearse
+from readmit.diagnosis.trial import Trial, past, rehearse
 from readmit.diagnosis.unused_observations import unexamined, unrecorded
 from readmit.records.error_types import ReadmitError
 from readmit.records.remedies import come_back
@@ -22,7 +22,6 @@ from readmit.text.escapes import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit.diagnosis.trial import Trial
     from readmit.log.log import Log
     from readmit.records.acts.event import Checkpoint
     from readmit.returning.desk import Desk

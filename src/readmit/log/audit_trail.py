@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.log.engines.sql import PAGE, SHIFT, blob, whole
+from readmit.log.engines.sql import PAGE, SHIFT, Connection, blob, whole
 from readmit.trust.commit_record import row_leaf
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from readmit.log.engines.sql import Connection
 
 
 class AuditRow(NamedTuple):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from readmit.log.engines.sql import blob, chunks
+from readmit.log.engines.sql import Connection, blob, chunks
 from readmit.log.tree.state_map import key_of
 from readmit.records.error_types import TamperedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from readmit.log.engines.sql import Connection
     from readmit.log.tree.commits import Commits
 
 _READ = "SELECT source, body FROM derived WHERE ws = ? AND kind = ? AND maker = ? AND source IN"

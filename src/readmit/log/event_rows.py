@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.log.engines.sql import SHIFT, chunks
+from readmit.log.engines.sql import SHIFT, Connection, chunks
 from readmit.log.tree.remnants import is_remnant
 from readmit.log.tree.running_digest import ZERO, check_digest
 from readmit.log.tree.state_map import key_of
@@ -18,15 +18,13 @@ from readmit.records.canonical import SALT_BYTES
 from readmit.records.error_types import TamperedError, UnknownError
 from readmit.records.items import Item
 from readmit.records.snapshot import Sighting
-from readmit.trust.commit_record import event_data, said_at
+from readmit.trust.commit_record import Bound, event_data, said_at
 from readmit.trust.merkle import leaf_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from readmit.log.engines.sql import Connection
     from readmit.log.tree.commits import Commits
-    from readmit.trust.commit_record import Bound
 
 COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest, signature, given"
 EVENT = COLUMNS + " FROM event "

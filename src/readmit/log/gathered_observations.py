@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.log.log_end import LogEnd
+from readmit.log.log_end import Appended, LogEnd
 from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from readmit.log.engines.sql import End
-    from readmit.log.log_end import Appended
     from readmit.records.acts.draft import Draft
 
 _MOST = 10_000

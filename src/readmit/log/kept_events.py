@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.log.event_rows import COLUMNS, SIGHTING
+from readmit.log.event_rows import COLUMNS, SIGHTING, EventRows
 from readmit.log.indexes.audience import STATE, Row
 from readmit.log.indexes.index_rows import audience_key
 from readmit.log.tree.running_digest import check_value, running
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
-    from readmit.log.event_rows import EventRows
 
 _REACHED = """
     FROM audience WHERE ws = ? AND class = ? AND task = ? AND principal = ? AND role = ? AND epoch > ?

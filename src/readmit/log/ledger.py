@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from readmit.log.engines.sql import SHIFT, blob, chunks
+from readmit.log.engines.sql import SHIFT, Connection, blob, chunks
 from readmit.log.indexes.index_rows import carried_key, carried_leaf
 from readmit.log.indexes.seen_observations import EPOCH, plain_id, sought
 from readmit.log.tree.running_digest import running
@@ -25,7 +25,6 @@ from readmit.records.error_types import TamperedError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from readmit.log.engines.sql import Connection
     from readmit.log.tree.commits import Commits
 
 

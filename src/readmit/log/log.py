@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from functools import lru_cache, partial
 from hashlib import sha256
@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING
 
 from readmit.log.audit_trail import AuditTrail
 from readmit.log.bulk_insert import insert, inserted
-from readmit.log.clock_rights import Timing
+from readmit.log.clock_rights import Timekeeper, Timing
 from readmit.log.derived_texts import DerivedTexts
-from readmit.log.engines.sql import End, flush
+from readmit.log.engines.sql import Connection, End, Rows, flush
 from readmit.log.event_rows import find_item
 from readmit.log.gathered_observations import Gathered
 from readmit.log.indexes.audience import ANY
 from readmit.log.indexes.index_rows import Indexes, name_key
 from readmit.log.indexes.seen_observations import plain_id
 from readmit.log.ledger import SourceLedger
-from readmit.log.log_end import LogEnd
+from readmit.log.log_end import Appended, LogEnd
 from readmit.log.memory_records import MemoryRecords
 from readmit.log.reads import LogReads
 from readmit.log.tree.event_proof import parts_of
 from readmit.log.tree.remnants import NAME_KEY
 from readmit.log.tree.state_map import key_of
-from readmit.records.acts.draft import StoredEvent
+from readmit.records.acts.draft import Draft, StoredEvent
 from readmit.records.acts.event import EventKind
 from readmit.records.base import utc
 from readmit.records.canonical import SALT_BYTES
@@ -36,14 +36,9 @@ from readmit.records.error_types import ConflictError, RateError, StoreError, Ta
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from readmit.log.clock_rights import Timekeeper
     from readmit.log.engines.listener import CommitListener
-    from readmit.log.engines.sql import Connection, Rows
-    from readmit.log.log_end import Appended
-    from readmit.records.acts.draft import Draft
     from readmit.records.acts.kinds import DeclaredKind
     from readmit.trust.commit_record import EventParts
     from readmit.trust.sealer import Sealer

@@ -8,7 +8,7 @@ import msgspec
 
 from readmit.log.engines.sql import End
 from readmit.records.acts.event import EventKind
-from readmit.trust.commit_record import event_data
+from readmit.trust.commit_record import Bound, event_data
 from readmit.trust.merkle import leaf_hash
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from readmit.records.acts.draft import Draft
-    from readmit.trust.commit_record import Bound
 
 # As in RFC 3339, within quotes and with a Z for UTC.
 _encode = msgspec.json.Encoder().encode

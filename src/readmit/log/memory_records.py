@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.log.engines.sql import chunks, whole
+from readmit.log.engines.sql import Connection, chunks, whole
 from readmit.records.canonical import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from readmit.log.engines.sql import Connection
 
 
 class MemoryRow(NamedTuple):

@@ -10,11 +10,11 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from readmit.log import tail
-from readmit.log.engines.sql import SHIFT, End, chunks, flush
+from readmit.log.engines.sql import SHIFT, Connection, End, chunks, flush
 from readmit.log.event_rows import EventRows, find_item
 from readmit.log.indexes import overview
 from readmit.log.indexes import seen_observations as observed
-from readmit.log.indexes.audience import ANY, keys_of
+from readmit.log.indexes.audience import ANY, Row, keys_of
 from readmit.log.indexes.index_rows import worked_key
 from readmit.log.indexes.newest_events import latest_of, newest_for
 from readmit.log.indexes.seen_observations import EPOCH, is_of, sought
@@ -25,7 +25,7 @@ from readmit.log.kept_events import KeptLists, bound_to, in_slots
 from readmit.log.tree.commits import Commits
 from readmit.log.tree.running_digest import check_last
 from readmit.log.tree.state_map import key_of
-from readmit.records.acts.event import Checkpoint, EventKind
+from readmit.records.acts.event import Checkpoint, Event, EventKind
 from readmit.records.acts.voids import Voids
 from readmit.records.base import utc
 from readmit.records.decisions import Returned
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from readmit.log.engines.sql import Connection
-    from readmit.log.indexes.audience import Row
-    from readmit.records.acts.event import Event
     from readmit.records.acts.kinds import DeclaredKind
     from readmit.records.identity import Identity
     from readmit.records.items import Item

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.log.engines.sql import PAGE
-from readmit.log.event_rows import EVENT
+from readmit.log.event_rows import EVENT, EventRows
 from readmit.records.error_types import TamperedError
 from readmit.records.items import Item
 from readmit.trust.commit_record import Commit
@@ -16,7 +16,6 @@ from readmit.trust.merkle import TreeBuilder, leaf_hash, tree_hash, verify_consi
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from readmit.log.event_rows import EventRows
     from readmit.log.tree.commits import Commits
     from readmit.records.acts.event import Event
 

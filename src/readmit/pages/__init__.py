@@ -5,17 +5,12 @@ They show texts of items that were left out. Never hand one to the returning age
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from readmit.diagnosis.history import newest_return
 from readmit.pages.gather_return import return_values
 from readmit.pages.gather_slot import slot_values
 from readmit.pages.return_template import return_html
 from readmit.pages.slot_template import slot_html
-from readmit.workspace.workspace import desk_of
-
-if TYPE_CHECKING:
-    from readmit.workspace.workspace import Workspace
+from readmit.workspace.workspace import Workspace, desk_of
 
 __all__ = ["return_page", "slot_page"]
 

@@ -12,14 +12,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.pages.markup import Markup, element, own_markup, together
-from readmit.pages.page_values import LANES, format_moment
+from readmit.pages.page_values import LANES, Fallen, Happening, Lane, SlotItem, Use, format_moment
 from readmit.text.english import counted
 from readmit.text.escapes import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from readmit.pages.page_values import Fallen, Happening, Lane, SlotItem, Use
 
 NARROW = 324
 """Width of a drawing that does not stretch: it fits a phone of 360 pixels."""

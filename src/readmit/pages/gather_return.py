@@ -14,14 +14,24 @@ from readmit.diagnosis.missing_needs import past_lacks
 from readmit.diagnosis.trial import FIT, past
 from readmit.diagnosis.verification.head_proofs import signed_head, verifier_key
 from readmit.pages.item_entries import Sight, trees
-from readmit.pages.page_values import Happening, Heading, ReturnPage, Seal, ShownDuty, ShownNeed, Use, format_moment
-from readmit.records.acts.event import EventKind
+from readmit.pages.page_values import (
+    Happening,
+    Heading,
+    ReturnPage,
+    Seal,
+    ShownDuty,
+    ShownNeed,
+    Tone,
+    Use,
+    format_moment,
+)
+from readmit.records.acts.event import Checkpoint, Event, EventKind
 from readmit.records.canonical import decode
-from readmit.records.decisions import Decision, Envelope
+from readmit.records.decisions import Decision, Disposition, Envelope, Request, Returned, ViewItem
 from readmit.records.error_types import ReadmitError, RecordError, SealError
 from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
-from readmit.records.snapshot import WorkState
+from readmit.records.snapshot import Held, WorkState
 from readmit.rules.capture.fold import fold
 from readmit.rules.capture.links import linked_needs
 from readmit.state.past_returns import dispositions, recorded
@@ -37,10 +47,6 @@ if TYPE_CHECKING:
     from readmit.diagnosis.symptoms import Former, Lack
     from readmit.log.audit_trail import StoredDecision
     from readmit.log.log import Log
-    from readmit.pages.page_values import Tone
-    from readmit.records.acts.event import Checkpoint, Event
-    from readmit.records.decisions import Disposition, Request, Returned, ViewItem
-    from readmit.records.snapshot import Held
 
 
 def return_values(log: Log, return_id: str, *, now: datetime) -> ReturnPage:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from readmit.diagnosis.history import draft_in_words, in_words
-from readmit.pages.page_values import Fallen, Quote, ShownItem, Why, cut, format_moment, happening
+from readmit.pages.page_values import Fallen, Happening, Quote, ShownItem, Why, cut, format_moment, happening
 from readmit.records.acts.kinds import targets_of
 from readmit.records.canonical import decode
 from readmit.records.evidence import Evidence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from readmit.log.log import Log
-    from readmit.pages.page_values import Happening
     from readmit.records.acts.event import Event
     from readmit.records.decisions import Cause, Disposition
     from readmit.records.identity import Identity

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.pages.drawings import drawing_style
 from readmit.pages.markup import Markup, element, own_markup, together
-from readmit.pages.page_values import cut, format_moment
+from readmit.pages.page_values import Happening, Heading, Quote, ShownItem, Tone, Why, cut, format_moment
 from readmit.records.reasons import State
 from readmit.text.english import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from readmit.pages.page_values import Happening, Heading, Quote, ShownItem, Tone, Why
 
 NOTICE = (
     "For the people who run the workspace. This page shows texts of items that were left out: "

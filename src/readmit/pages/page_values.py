@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from readmit.diagnosis.symptoms import Lack
-from readmit.records.acts.event import Overrule, Suspect
+from readmit.records.acts.event import Event, Overrule, Suspect
 from readmit.records.acts.kinds import sentence, targets_of
 from readmit.records.base import Time
 from readmit.records.evidence import Evidence, Experience
@@ -23,7 +23,6 @@ from readmit.records.verdicts import Verdict
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from readmit.records.acts.event import Event
 
 Lane = Literal["observed", "recorded", "taken out", "looked into"]
 LANES: tuple[Lane, ...] = ("observed", "recorded", "taken out", "looked into")

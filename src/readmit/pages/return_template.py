@@ -8,9 +8,9 @@ from readmit.pages import drawings as drawing
 from readmit.pages import layout
 from readmit.pages.layout import PageSection, badge, folded, item_link, tone_of
 from readmit.pages.markup import Markup, element, together
-from readmit.pages.page_values import cut, format_moment
+from readmit.pages.page_values import ReturnPage, ShownDuty, ShownItem, ShownNeed, Tone, cut, format_moment
 from readmit.records.reasons import PRECEDENCE, State
-from readmit.records.retractions import Retractions
+from readmit.records.retractions import Retraction, Retractions
 from readmit.text.english import counted
 from readmit.text.escapes import shorten_digests
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from readmit.diagnosis.symptoms import Former, Lack
-    from readmit.pages.page_values import ReturnPage, ShownDuty, ShownItem, ShownNeed, Tone
-    from readmit.records.retractions import Retraction
 
 LISTED = 400
 """Most events that the timeline lists in words; all of them are drawn."""

@@ -8,13 +8,12 @@ from readmit.pages import drawings as drawing
 from readmit.pages import layout
 from readmit.pages.layout import PageSection, badge, folded, item_link
 from readmit.pages.markup import Markup, element, together
-from readmit.pages.page_values import cut, format_moment
+from readmit.pages.page_values import Moment, SlotItem, SlotPage, cut, format_moment
 from readmit.text.english import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from readmit.pages.page_values import Moment, SlotItem, SlotPage
 
 BARS = 40
 """Most items drawn, the latest ones."""

@@ -6,20 +6,17 @@ import secrets
 from typing import TYPE_CHECKING
 
 from readmit.presence.lease import followed, is_over
-from readmit.records.acts.event import EventKind
+from readmit.records.acts.event import Checkpoint, EventKind
 from readmit.records.base import require_id
 from readmit.records.error_types import ConflictError, UnknownError
-from readmit.records.identity import check_giver
+from readmit.records.identity import Identity, check_giver
 from readmit.rules.capture.checkpoint import checkpoint
-from readmit.state.absence import last_absence, received
+from readmit.state.absence import Absence, last_absence, received
 from readmit.state.authority import check_counts
 from readmit.state.roles import check_return, nearest, own_tasks
 
 if TYPE_CHECKING:
     from readmit.log.log import Log
-    from readmit.records.acts.event import Checkpoint
-    from readmit.records.identity import Identity
-    from readmit.state.absence import Absence
     from readmit.writing.writer import Writer
 
 

@@ -23,7 +23,7 @@ from readmit.records.identity import Identity
 from readmit.records.policy import AUTHOR, CENTURY
 from readmit.rules.capture.checkpoint import checkpoint
 from readmit.rules.capture.moment import later
-from readmit.state.absence import last_absence, swept_away, tenure, tenure_in
+from readmit.state.absence import Tenure, last_absence, swept_away, tenure, tenure_in
 from readmit.state.log_moment import lagging
 from readmit.writing.author import Author
 from readmit.writing.new_event import append_own, new_event
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from readmit.log.log import Log
-    from readmit.state.absence import Tenure
     from readmit.writing.signed_writes import Signatures
     from readmit.writing.writer import Writer
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
@@ -27,9 +27,6 @@ from readmit.state.load import current
 from readmit.state.past_returns import recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Self
-
     from readmit.log.engines.listener import CommitListener
     from readmit.records.identity import Identity
     from readmit.records.snapshot import Snapshot

@@ -7,7 +7,7 @@ needs and a product leaves alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,9 +18,6 @@ from readmit.records.error_types import NotAllowedError, RecordError
 from readmit.records.items import CONSTRAINTS, Item, Kind, Obligation
 from readmit.records.likeness import lookalike
 from readmit.records.made import Made
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OWNER = "owner"
 """The principal that opens the file: it starts the workspace, governs it and changes its keys."""

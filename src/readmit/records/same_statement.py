@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from readmit.records.canonical import digest
-from readmit.records.items import Frontier, Obligation
-
-if TYPE_CHECKING:
-    from readmit.records.items import Item
+from readmit.records.items import Frontier, Item, Obligation
 
 _LENGTH = 32
 

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from readmit.log.audit_trail import StoredDecision
 from readmit.presence.departure import departure_of, own_name
 from readmit.presence.lease import leave_if_over
-from readmit.records.acts.event import EventKind
+from readmit.records.acts.event import Checkpoint, EventKind
 from readmit.records.base import nfc, require, require_name
 from readmit.records.canonical import canonical, checked, digest_of
-from readmit.records.decisions import Examination, Outcome, Request, Returned
+from readmit.records.decisions import Envelope, Examination, Outcome, Request, Returned
 from readmit.records.error_types import ConflictError, PendingAnswers, QuarantineError, TamperedError
 from readmit.records.identity import Identity
 from readmit.records.reasons import Reason
 from readmit.records.snapshot import Snapshot
 from readmit.returning.due_looks import LookBefore, look_before, look_for, with_looks
-from readmit.returning.expose import Asker, acknowledge, expose, instance_of
-from readmit.returning.expose_retractions import expose_retractions
-from readmit.rules.cycle import RULES, decide, refuse, withhold
+from readmit.returning.expose import Asker, Bundle, acknowledge, expose, instance_of
+from readmit.returning.expose_retractions import RetractionBundle, expose_retractions
+from readmit.rules.cycle import RULES, Examined, decide, refuse, withhold
 from readmit.state.examination import examination
 from readmit.state.load import requested
 from readmit.state.log_moment import jumped
@@ -37,13 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from readmit.log.log import Log
-    from readmit.records.acts.event import Checkpoint
     from readmit.records.acts.looks import Looked
-    from readmit.records.decisions import Envelope
     from readmit.records.policy import Policy
-    from readmit.returning.expose import Bundle
-    from readmit.returning.expose_retractions import RetractionBundle
-    from readmit.rules.cycle import Examined
     from readmit.sources.lazy_prober import LazyProber
     from readmit.writing.workspace_keys import Keys
     from readmit.writing.writer import Writer

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from readmit.records.acts.event import EventKind
+from readmit.records.acts.event import Checkpoint, EventKind
 from readmit.records.acts.looks import Looked, LookResult
 from readmit.records.base import LONGEST_TEXT
 from readmit.records.canonical import digest, digest_of
 from readmit.records.error_types import ReadmitError, RecordError
 from readmit.records.evidence import Evidence
 from readmit.records.items import Obligation
-from readmit.records.policy import AUTHOR
+from readmit.records.policy import AUTHOR, Policy
 from readmit.records.probes import Finding
 from readmit.records.reasons import Reason, State
-from readmit.records.snapshot import Source
-from readmit.rules.cycle import examine, unfit
+from readmit.records.snapshot import Held, Snapshot, Source
+from readmit.rules.cycle import Examined, examine, unfit
 from readmit.rules.invalidate.changed_sources import is_due, is_kept, is_stale, needed
 from readmit.rules.invalidate.implicit import critical_dependencies
 from readmit.state.load import snapshot as snapshot_of
@@ -37,13 +37,9 @@ if TYPE_CHECKING:
 
     from readmit.log.log import Log
     from readmit.records.acts.draft import Draft
-    from readmit.records.acts.event import Checkpoint
     from readmit.records.decisions import Request
     from readmit.records.identity import Identity
-    from readmit.records.policy import Policy
-    from readmit.records.snapshot import Held, Snapshot
     from readmit.returning.desk import Desk
-    from readmit.rules.cycle import Examined
     from readmit.sources.prober import Prober, ProbeResult
 
 logger = logging.getLogger("readmit")

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import msgspec
 
 from readmit.records.acts.deliveries import Acknowledge, Exposed
-from readmit.records.acts.event import EventKind
+from readmit.records.acts.event import Event, EventKind
 from readmit.records.base import Time
 from readmit.records.canonical import canonical, decode, digest_of
-from readmit.records.decisions import Decision, Envelope, Returned, ReturnView
+from readmit.records.decisions import Decision, Envelope, Examination, Returned, ReturnView
 from readmit.records.error_types import ExposureError, RecordError, SealError, TamperedError, UnknownError
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
@@ -42,8 +42,6 @@ from readmit.writing.new_event import append_own
 
 if TYPE_CHECKING:
     from readmit.log.log import Log
-    from readmit.records.acts.event import Event
-    from readmit.records.decisions import Examination
     from readmit.records.snapshot import Snapshot
 
 logger = logging.getLogger("readmit")

@@ -7,20 +7,20 @@ audit row, committed before anything is handed over.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from readmit.records.acts.deliveries import Exposed
-from readmit.records.acts.event import EventKind
+from readmit.records.acts.event import Event, EventKind
 from readmit.records.canonical import canonical, decode, digest_of
 from readmit.records.decisions import Decision, Envelope, Returned
 from readmit.records.error_types import ExposureError, RecordError, SealError, TamperedError
 from readmit.records.items import Item
 from readmit.records.reasons import Reason
 from readmit.records.retractions import Retractions, RetractionView
-from readmit.returning.expose import OLDER, issued_to, return_of
+from readmit.returning.expose import OLDER, Asker, issued_to, return_of
 from readmit.rules.capture.moment import later
 from readmit.rules.cycle import examine
 from readmit.rules.readmission import render_retractions
@@ -33,12 +33,8 @@ from readmit.trust.statement import open_retractions
 from readmit.trust.trusted_keys import trusted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from readmit.log.audit_trail import StoredDecision
     from readmit.log.log import Log
-    from readmit.records.acts.event import Event
-    from readmit.returning.expose import Asker
 
 logger = logging.getLogger("readmit")
 

@@ -6,13 +6,13 @@ per candidate come out, and the same inputs give the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from readmit.records.canonical import canonical, digest, digest_of
-from readmit.records.decisions import Cause, Decision, Disposition, Outcome
+from readmit.records.decisions import Cause, Decision, Disposition, Outcome, Request, ReturnView, Selection
 from readmit.records.evidence import Experience
 from readmit.records.reasons import DutyState, Reason, State
 from readmit.records.snapshot import Snapshot
@@ -29,18 +29,14 @@ from readmit.rules.gate.judge import Gated, judge
 from readmit.rules.invalidate.changed_sources import freshness
 from readmit.rules.invalidate.resolve import Findings, resolve
 from readmit.rules.readmission.known_before import KnownBefore
-from readmit.rules.readmission.match import match
+from readmit.rules.readmission.match import Banked, match
 from readmit.rules.readmission.news import news
 from readmit.rules.readmission.retract import begins, retract
 from readmit.rules.readmission.view import issue, issue_retractions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from readmit.records.decisions import Request, ReturnView, Selection
     from readmit.records.policy import Policy
     from readmit.records.retractions import RetractionView
-    from readmit.rules.readmission.match import Banked
 
 RULES = 1
 """The version of the rules in this module. A request names the version that decides it."""

@@ -18,7 +18,7 @@ import msgspec
 from readmit.backends.admission import Ground, Standing
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Obligation
-from readmit.scenario.play import PlayClock, Player
+from readmit.scenario.play import PlayClock, PlayedReturn, Player
 from readmit.workspace.memory_handle import Memory
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace, desk_of
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from readmit.backends.port import MemoryBackend
     from readmit.scenario.document import Scenario
-    from readmit.scenario.play import PlayedReturn
 
     Opener = Callable[[Workspace, Path], MemoryBackend]
 

@@ -14,7 +14,7 @@ import msgspec
 
 from readmit.diagnosis.history import out_of_sight
 from readmit.log.location import MEMORY, names
-from readmit.records.acts.event import EventKind
+from readmit.records.acts.event import Event, EventKind
 from readmit.records.acts.held_back import Approve, Decline
 from readmit.records.acts.kinds import names_in
 from readmit.records.base import nfc, utc
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from readmit.records.acts.event import Event
     from readmit.records.decisions import Disposition
     from readmit.records.reasons import Reason
     from readmit.returning.expose import Bundle

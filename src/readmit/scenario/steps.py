@@ -8,19 +8,16 @@ wording have no step here: theirs is made from the declaration.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import msgspec
 
 from readmit.records.acts.event_fields import ItemId
-from readmit.records.acts.kinds import KINDS, load_declared_elsewhere, said_fields
+from readmit.records.acts.kinds import KINDS, DeclaredKind, load_declared_elsewhere, said_fields
 from readmit.records.base import Count, Id, Name, Note, Ratio, Record, Text, Time, utc
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Answer
 from readmit.scenario.durations import Duration
-
-if TYPE_CHECKING:
-    from readmit.records.acts.kinds import DeclaredKind
 
 
 class Step(Record, kw_only=True, tag_field="do"):

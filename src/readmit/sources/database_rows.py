@@ -18,14 +18,13 @@ import msgspec
 from readmit.records.base import shown
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import Finding, SqlProbe
-from readmit.sources.look import within
+from readmit.sources.look import LookDeadline, within
 from readmit.sources.whole_source import WholeSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from readmit.records.policy import LookRules
-    from readmit.sources.look import LookDeadline
     from readmit.sources.prober import ProbeResult
 
 NO_ROWS = "[]"

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import FileProbe, Finding
-from readmit.sources.look import check_size, quoted_at, unread
-from readmit.sources.prober import ProbeResult
+from readmit.sources.look import LookDeadline, check_size, quoted_at, unread
+from readmit.sources.prober import Captured, ProbeResult
 from readmit.sources.quote_finder import found_again, quoted_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from readmit.records.policy import LookRules
-    from readmit.sources.look import LookDeadline
     from readmit.sources.places import File
-    from readmit.sources.prober import Captured
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # Nonblocking, because a FIFO may have taken the place of a file since it was examined.

@@ -10,14 +10,13 @@ import msgspec
 from readmit.records.base import shown
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import CallableProbe
-from readmit.sources.look import check_size, within
+from readmit.sources.look import LookDeadline, check_size, within
 from readmit.sources.whole_source import WholeSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from readmit.records.policy import LookRules
-    from readmit.sources.look import LookDeadline
 
 
 class Calls(WholeSource[CallableProbe]):

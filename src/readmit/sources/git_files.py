@@ -19,7 +19,7 @@ import msgspec
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import Finding, GitProbe
 from readmit.sources.files import below, opened_below, read_below
-from readmit.sources.look import quoted_at, unread
+from readmit.sources.look import LookDeadline, quoted_at, unread
 from readmit.sources.objects import MissingError, ObjectStore
 from readmit.sources.quote_finder import found_again, quoted_part
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from readmit.records.policy import LookRules
-    from readmit.sources.look import LookDeadline
     from readmit.sources.places import Git
     from readmit.sources.prober import Captured, ProbeResult
 

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.sources.files import descended, opened_file
-from readmit.sources.look import check_size
+from readmit.sources.look import LookDeadline, check_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from readmit.sources.look import LookDeadline
 
 _KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 _DELTA_BY_OFFSET, _DELTA_BY_NAME = 6, 7

@@ -14,13 +14,12 @@ from readmit.records.base import shown
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import GoneError, ProbeError, RecordError
 from readmit.records.probes import FileProbe, Finding, GitProbe
-from readmit.sources.look import compared, evidence_text
+from readmit.sources.look import LookDeadline, compared, evidence_text
 from readmit.sources.prober import ProbeResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from readmit.sources.look import LookDeadline
 
 Placed: TypeAlias = FileProbe | GitProbe
 

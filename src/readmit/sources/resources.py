@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from readmit.records.base import shown
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import McpProbe
-from readmit.sources.look import check_size, reason
+from readmit.sources.look import LookDeadline, check_size, reason
 from readmit.sources.whole_source import WholeSource
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
     from readmit.records.policy import LookRules
-    from readmit.sources.look import LookDeadline
 
 _NO_SUCH_RESOURCE, _INVALID = -32002, -32602
 """Error codes for an unknown resource in older and newer versions of the protocol; the newer adds its URI."""

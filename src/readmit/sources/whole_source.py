@@ -9,14 +9,12 @@ import msgspec
 
 from readmit.records.canonical import digest_of
 from readmit.records.probes import Probe
-from readmit.sources.look import compared, evidence_text, unread
-from readmit.sources.prober import Captured
+from readmit.sources.look import LookDeadline, compared, evidence_text, unread
+from readmit.sources.prober import Captured, ProbeResult
 
 if TYPE_CHECKING:
     from readmit.records.policy import LookRules
-    from readmit.sources.look import LookDeadline
     from readmit.sources.places import Place
-    from readmit.sources.prober import ProbeResult
 
 P = TypeVar("P", bound=Probe)
 

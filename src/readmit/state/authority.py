@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.records.acts.event import Checkpoint, EventKind
+from readmit.records.acts.event import Checkpoint, Event, EventKind
 from readmit.records.acts.leases import Lease
 from readmit.records.error_types import ConflictError, NotAllowedError
 from readmit.records.policy import AUTHOR, Policy, differences
@@ -12,7 +12,6 @@ from readmit.trust.writer_signatures import Authority, SigningDomain
 
 if TYPE_CHECKING:
     from readmit.log.log import Log
-    from readmit.records.acts.event import Event
 
 
 _DEFAULT = Policy()

@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from readmit.records.acts.event import Supersede
-from readmit.records.items import Frontier, Obligation
-from readmit.records.snapshot import WorkState
+from readmit.records.acts.event import Event, Supersede
+from readmit.records.items import Frontier, Item, Obligation
+from readmit.records.snapshot import Held, WorkState
 from readmit.rules.capture.fold import fold
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from readmit.log.log import Log
-    from readmit.records.acts.event import Event
     from readmit.records.identity import Identity
-    from readmit.records.items import Item
-    from readmit.records.snapshot import Held
 
 
 def concerned(log: Log, identity: Identity, state: WorkState, epoch: int) -> WorkState:

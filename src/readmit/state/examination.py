@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.records.acts.event import EventKind
+from readmit.records.acts.event import Checkpoint, Event, EventKind
 from readmit.records.decisions import Examination
 from readmit.records.evidence import Evidence
 from readmit.records.items import Frontier, Item, Obligation
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from readmit.log.log import Log
-    from readmit.records.acts.event import Checkpoint, Event
     from readmit.records.identity import Identity
     from readmit.records.policy import Policy
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.records.acts.event import EventKind
+from readmit.records.acts.event import Checkpoint, EventKind
 from readmit.records.canonical import decode, digest_of
-from readmit.records.decisions import Decision
+from readmit.records.decisions import Decision, Returned
 from readmit.records.error_types import TamperedError
 
 if TYPE_CHECKING:
     from readmit.log.log import Log
-    from readmit.records.acts.event import Checkpoint
-    from readmit.records.decisions import Returned
 
 
 def handed_since(log: Log, departed: Checkpoint, *, until: int) -> frozenset[str]:

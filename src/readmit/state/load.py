@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from readmit.records.acts.event import EventKind, Suspect
+from readmit.records.acts.event import Checkpoint, EventKind, Suspect
 from readmit.records.acts.voids import Voids
 from readmit.records.policy import AUTHOR
-from readmit.records.snapshot import Snapshot, WorkState
+from readmit.records.snapshot import Held, SeenObservation, Sighting, Snapshot, WorkState
 from readmit.records.verdicts import Verdict
 from readmit.rules.capture.checkpoint import unchanged
 from readmit.rules.capture.fold import fold
@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from readmit.log.log import Log
-    from readmit.records.acts.event import Checkpoint
     from readmit.records.decisions import Request
     from readmit.records.identity import Identity
-    from readmit.records.snapshot import Held, SeenObservation, Sighting
 
 
 def snapshot(

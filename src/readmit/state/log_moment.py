@@ -9,11 +9,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from readmit.records.acts.event import EventKind
+from readmit.records.acts.event import Event, EventKind
 from readmit.records.acts.moments import Jump
 from readmit.records.base import utc
 from readmit.records.error_types import NotAllowedError, RecordError, UnknownError
-from readmit.records.policy import distinct
+from readmit.records.policy import Policy, distinct
 from readmit.rules.capture.moment import lag
 from readmit.state.authority import InForce
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from readmit.log.log import Log
     from readmit.records.acts.draft import Draft
-    from readmit.records.acts.event import Event
-    from readmit.records.policy import Policy
 
 # Written by the owner and overseers alone, who are allowed to write them whether or not they are among the writers.
 _GOVERNING = frozenset(

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from readmit.records.acts.looks import Resource
 from readmit.records.canonical import decode, digest_of
-from readmit.records.decisions import Decision, Disposition
+from readmit.records.decisions import Cause, Decision, Disposition, Returned
 from readmit.records.error_types import TamperedError, UnknownError
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from readmit.log.log import Log
-    from readmit.records.decisions import Cause, Returned
 
 
 def recorded(log: Log, return_id: str) -> tuple[Returned, Decision]:

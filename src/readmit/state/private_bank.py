@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.records.acts.event import Checkpoint, EventKind
+from readmit.records.acts.event import Checkpoint, Event, EventKind
 from readmit.records.decisions import Returned
 from readmit.records.evidence import Experience
-from readmit.state.absence import last_absence
+from readmit.state.absence import Absence, last_absence
 from readmit.state.authority import authority
 from readmit.state.handed import decision_of
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from readmit.log.log import Log
-    from readmit.records.acts.event import Event
     from readmit.records.identity import Identity
-    from readmit.state.absence import Absence
 
 
 def readable(log: Log, identity: Identity) -> tuple[Experience, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from readmit.records.acts.event import Checkpoint, EventKind
 from readmit.records.acts.reassignment import Reassign
 from readmit.records.error_types import NotAllowedError, UnknownError
-from readmit.records.identity import agent_key
+from readmit.records.identity import Identity, agent_key
 from readmit.records.items import Item
 from readmit.state.absence import came_back_between
 from readmit.state.authority import authority
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from readmit.log.log import Log
-    from readmit.records.identity import Identity
 
 
 def role_of(log: Log, departed: Checkpoint, identity: Identity) -> str:

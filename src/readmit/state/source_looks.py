@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from readmit.records.acts.event import EventKind
+from readmit.records.acts.event import Event, EventKind
 from readmit.records.acts.looks import Looked, LookResult
 from readmit.records.error_types import TamperedError
 from readmit.records.evidence import writer_of
 from readmit.records.probes import Finding, Probe, place_of
-from readmit.records.snapshot import Source
+from readmit.records.snapshot import Sighting, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from readmit.log.log import Log
-    from readmit.records.acts.event import Event
     from readmit.records.items import Item
-    from readmit.records.snapshot import Sighting
 
 # In canonical bytes a quote within a text is escaped, so this is the field.
 _PROBED = b',"probe":{'

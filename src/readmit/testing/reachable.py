@@ -5,13 +5,12 @@ from __future__ import annotations
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING
 
-from readmit.backends.handle import MOST
+from readmit.backends.handle import MOST, ReturnedMemory
 from readmit.testing.journey import KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit.backends.handle import ReturnedMemory
 
 QUERIES = (
     *(word for word, _ in KNOWN.values()),

@@ -6,12 +6,10 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from readmit.models.protocols import Failure, Reply, Usage
+from readmit.models.protocols import Ask, Failure, Reply, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from readmit.models.protocols import Ask
 
 
 class Clock:

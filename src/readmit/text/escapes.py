@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from readmit.text.hidden import replace_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
 
 
 QUOTE_CHARS = 300

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from readmit.records.error_types import SealError, TamperedError
-from readmit.trust.merkle import verify_consistency
+from readmit.trust.merkle import TreeHead, verify_consistency
 from readmit.trust.notes import NoteKey, open_note, sign
-from readmit.trust.pin import Trust
+from readmit.trust.pin import Pin, Trust
 from readmit.trust.tlog import LogCheckpoint
 from readmit.trust.trusted_keys import public_of
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from readmit.records.acts.event import KeyChange
-    from readmit.trust.merkle import TreeHead
-    from readmit.trust.pin import Pin
     from readmit.trust.private_keys import KeyRing
     from readmit.trust.sealer import Extension
     from readmit.trust.signer import Signer

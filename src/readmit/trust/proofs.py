@@ -14,13 +14,12 @@ from readmit.records.base import Count, Digest, Record, Salt
 from readmit.records.canonical import canonical, decode, digest_of
 from readmit.records.error_types import RecordError, SealError
 from readmit.trust.merkle import inclusion_proof, leaf_hash, tree_hash, verify_inclusion
-from readmit.trust.notes import COSIGNATURE, LONGEST_NOTE, NoteSignature, note_text, verify_note
+from readmit.trust.notes import COSIGNATURE, LONGEST_NOTE, NoteKey, NoteSignature, note_text, verify_note
 from readmit.trust.tlog import LogCheckpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from readmit.trust.notes import NoteKey
 
 PROOF_TYPE: Literal["urn:readmit:event-proof:1"] = "urn:readmit:event-proof:1"
 LARGEST_PROOF = 16 * 2**20

@@ -14,13 +14,12 @@ from readmit.records.base import Digest, Name, Record
 from readmit.records.canonical import canonical, decode, digest_of_set
 from readmit.records.decisions import CoverageReport, Envelope, ReturnView
 from readmit.records.error_types import RecordError, SealError
-from readmit.records.retractions import FALLEN, IN_DOUBT, RetractionView
+from readmit.records.retractions import FALLEN, IN_DOUBT, Retractions, RetractionView
 from readmit.trust.dsse import open_envelope, seal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from readmit.records.retractions import Retractions
     from readmit.trust.signer import Signer
 
 T = TypeVar("T")

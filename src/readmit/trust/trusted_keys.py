@@ -10,7 +10,7 @@ import base64
 import binascii
 from typing import TYPE_CHECKING
 
-from readmit.records.acts.event import KeyChange
+from readmit.records.acts.event import Event, KeyChange
 from readmit.records.base import utc
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import SealError
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime, timedelta
 
-    from readmit.records.acts.event import Event
     from readmit.records.acts.writer_keys import WriterKey
 
 PUBLIC_BYTES = 32

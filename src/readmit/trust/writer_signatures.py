@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from readmit.records.acts.event import EventKind
+from readmit.records.acts.event import Event, EventKind
 from readmit.records.acts.writer_keys import WriterKey
 from readmit.records.canonical import canonical
 from readmit.records.error_types import SealError
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from readmit.records.acts.draft import Draft
-    from readmit.records.acts.event import Event
     from readmit.trust.signer import Signer
 
 EVENT_TYPE = "application/vnd.readmit.event+json"

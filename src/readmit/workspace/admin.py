@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from readmit.presence.lease import Sweeper
-from readmit.records.acts.event import EventKind, Overrule
+from readmit.presence.lease import Sweep, Sweeper
+from readmit.records.acts.event import Event, EventKind, Overrule
 from readmit.records.acts.held_back import Approve, Decline
 from readmit.records.acts.moments import Void
 from readmit.records.acts.reassignment import Reassign
@@ -15,19 +15,15 @@ from readmit.records.arguments import explained
 from readmit.records.base import Moment, require, require_flag, require_id, utc
 from readmit.records.error_types import RecordError
 from readmit.records.policy import Policy, unreserved
-from readmit.writing.forget import forget
+from readmit.writing.forget import Forgotten, forget
 from readmit.writing.limit_queue import waiting
-from readmit.writing.passed_plans import notices
+from readmit.writing.passed_plans import Notice, notices
 from readmit.writing.writer_enrolment import Writers
 
 if TYPE_CHECKING:
     from readmit.log.log import Log
-    from readmit.presence.lease import Sweep
-    from readmit.records.acts.event import Event
     from readmit.records.acts.kinds import DeclaredKind
     from readmit.returning.desk import Desk
-    from readmit.writing.forget import Forgotten
-    from readmit.writing.passed_plans import Notice
     from readmit.writing.workspace_keys import Keys
 
 

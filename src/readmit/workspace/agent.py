@@ -6,14 +6,14 @@ import secrets
 from typing import TYPE_CHECKING
 
 from readmit.presence.departure import depart, departure_of, is_away
-from readmit.presence.lease import begin, extend, followed, is_over
-from readmit.presence.subscription import AT_LEAST, Subscription
-from readmit.records.acts.event import EventKind
+from readmit.presence.lease import LeaseFence, begin, extend, followed, is_over
+from readmit.presence.subscription import AT_LEAST, FallenItem, Subscription
+from readmit.records.acts.event import Checkpoint, EventKind
 from readmit.records.arguments import explained
 from readmit.records.base import require_id
 from readmit.records.error_types import LeaseError, QuarantineError
 from readmit.records.evidence import Experience
-from readmit.records.identity import own_id
+from readmit.records.identity import Identity, own_id
 from readmit.state.private_bank import readable
 from readmit.workspace.return_handle import Delivery, Return
 from readmit.writing.author import Author
@@ -22,11 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime, timedelta
 
-    from readmit.presence.lease import LeaseFence
-    from readmit.presence.subscription import FallenItem
-    from readmit.records.acts.event import Checkpoint
     from readmit.records.acts.looks import Looked
-    from readmit.records.identity import Identity
     from readmit.returning.desk import Desk
     from readmit.workspace.workspace import Workspace
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from readmit.backends.langgraph import LangGraphMemory, ReturningCache, ReturningSaver, TeamStore
 from readmit.records.error_types import BackendError
 from readmit.workspace.memory_handle import Memory
-from readmit.workspace.workspace import desk_of
+from readmit.workspace.workspace import Workspace, desk_of
 
 if TYPE_CHECKING:
     from langgraph.cache.base import BaseCache
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from langgraph.store.base import BaseStore
 
     from readmit.workspace.agent import Agent
-    from readmit.workspace.workspace import Workspace
 
 
 def for_langgraph(

@@ -11,20 +11,20 @@ The handle is built from an exposed bundle and admits memories of the bundle's i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 import msgspec
 
 from readmit.backends.admission import Ground, Standing, gone, items_of, standing, unaltered
-from readmit.backends.bound_writes import BoundBackend, bindings, conservative
-from readmit.backends.handle import Gate, ReturnedMemory
-from readmit.backends.port import Banked, Mending
+from readmit.backends.bound_writes import Archived, BoundBackend, bindings, conservative
+from readmit.backends.handle import Gate, OpenedMemory, ReturnedMemory
+from readmit.backends.port import Banked, MemoryBackend, Mending, Stored
 from readmit.backends.store_lines import open_backend
 from readmit.diagnosis.history import explain
-from readmit.log.ledger import TEAM
+from readmit.log.ledger import TEAM, Binding
 from readmit.records.acts.deliveries import Exposed
-from readmit.records.acts.event import Close, EventKind, Overrule
+from readmit.records.acts.event import Close, Event, EventKind, Overrule
 from readmit.records.arguments import explained
 from readmit.records.base import Count, Digest, Id, Name, Record, listed, nfc, require_digest, require_flag, shown
 from readmit.records.canonical import canonical, digest
@@ -37,23 +37,16 @@ from readmit.state.absence import tenure
 from readmit.state.load import current
 from readmit.state.log_moment import lagging
 from readmit.state.past_returns import dispositions, recorded
-from readmit.workspace.workspace import desk_of
+from readmit.workspace.workspace import Workspace, desk_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from readmit.backends.bound_writes import Archived
-    from readmit.backends.handle import OpenedMemory
-    from readmit.backends.port import MemoryBackend, Stored
-    from readmit.log.ledger import Binding
     from readmit.log.log import Log
     from readmit.models.protocols import Embedder, Model
-    from readmit.records.acts.event import Event
     from readmit.records.reasons import Reason
     from readmit.records.snapshot import Snapshot
     from readmit.returning.expose import Bundle
-    from readmit.workspace.workspace import Workspace
 
 
 class MemoryOpened(Record, kw_only=True):

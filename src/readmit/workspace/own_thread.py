@@ -8,18 +8,16 @@ later call begins.
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar
-from types import MappingProxyType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from concurrent.futures import Future
     from contextlib import AbstractContextManager
-    from types import TracebackType
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.diagnosis.history import drafts, explain, replay
+from readmit.diagnosis.history import Explanation, Replay, drafts, explain, replay
 from readmit.diagnosis.why import why
 from readmit.records.arguments import explained
 from readmit.records.base import require_flag, require_id
@@ -14,7 +14,6 @@ from readmit.state.past_returns import dispositions, recorded
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from readmit.diagnosis.history import Explanation, Replay
     from readmit.diagnosis.symptoms import Diagnosis
     from readmit.records.decisions import (
         ConstraintNote,

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from readmit.diagnosis.checkup import checkup
+from readmit.diagnosis.checkup import Checkup, checkup
 from readmit.log.location import MEMORY, folder_of, open_store
 from readmit.records.acts.event import EventKind
 from readmit.records.arguments import explained
 from readmit.records.base import (
+    Moment,
     listed,
     nfc,
     require,
@@ -25,7 +26,7 @@ from readmit.records.base import (
 from readmit.records.canonical import convert, digest
 from readmit.records.error_types import RecordError, StoreError
 from readmit.records.identity import Identity, own_id
-from readmit.records.policy import AUTHOR, OWNER, Policy, unreserved
+from readmit.records.policy import AUTHOR, OWNER, LookRules, Policy, unreserved
 from readmit.returning.desk import Desk
 from readmit.sources import Looker
 from readmit.sources.lazy_prober import LazyProber
@@ -37,8 +38,16 @@ from readmit.workspace.agent import Agent
 from readmit.workspace.return_handle import Return, past_return
 from readmit.workspace.verbs import Verbs
 from readmit.writing.author import Author
-from readmit.writing.item_content import STATEMENT_KINDS, content_of, id_of, inherited, opened_as
-from readmit.writing.new_event import captured, drafts
+from readmit.writing.item_content import (
+    STATEMENT_KINDS,
+    ItemFields,
+    StatementKind,
+    content_of,
+    id_of,
+    inherited,
+    opened_as,
+)
+from readmit.writing.new_event import ObservationEntry, ObservationFields, Source, captured, drafts
 from readmit.writing.nfc_names import normal
 from readmit.writing.workspace_keys import Keys
 from readmit.writing.writer import Writer
@@ -46,13 +55,8 @@ from readmit.writing.writer import Writer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from readmit.diagnosis.checkup import Checkup
     from readmit.records.acts.kinds import DeclaredKind
-    from readmit.records.base import Moment
-    from readmit.records.policy import LookRules
     from readmit.trust.signer import Signer
-    from readmit.writing.item_content import ItemFields, StatementKind
-    from readmit.writing.new_event import ObservationEntry, ObservationFields, Source
 
 DEFAULT_NAME = "default"
 

@@ -9,7 +9,7 @@ import msgspec
 
 from readmit.log.erasure import erase, erase_memory
 from readmit.log.tree.remnants import remnants
-from readmit.records.acts.event import EventKind
+from readmit.records.acts.event import Event, EventKind
 from readmit.records.acts.forgotten import Forget, remnant_of
 from readmit.records.acts.held_back import ERASED_SALT, HeldBack, Wait
 from readmit.records.acts.kinds import kind_named
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit.log.log import Log
-    from readmit.records.acts.event import Event
     from readmit.writing.writer import Writer
 
 

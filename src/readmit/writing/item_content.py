@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 from readmit.records.acts.event import EventKind
 from readmit.records.arguments import check_fields
-from readmit.records.base import listed, nfc, require_digest, require_flag, require_id, utc
+from readmit.records.base import Moment, listed, nfc, require_digest, require_flag, require_id, utc
 from readmit.records.canonical import digest
 from readmit.records.error_types import ConflictError, RecordError
 from readmit.records.identity import made_id
-from readmit.records.items import Interval, Obligation, Receipt, Scope
+from readmit.records.items import Drafted, Interval, Obligation, Receipt, Scope
 from readmit.writing.nfc_names import all_nfc
 from readmit.writing.rights import item_for, known_to
 from readmit.writing.supersede_check import ending, over
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from readmit.log.log import Log
-    from readmit.records.base import Moment
-    from readmit.records.items import Drafted
     from readmit.records.policy import Policy
 
 

@@ -8,7 +8,7 @@ from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING
 
 from readmit.records.acts.draft import Draft
-from readmit.records.acts.event import EventKind
+from readmit.records.acts.event import Event, EventKind
 from readmit.records.acts.held_back import ERASED_SALT, HeldBack, Wait
 from readmit.records.acts.kinds import kind_named
 from readmit.records.canonical import digest_of
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from readmit.log.log import Log
-    from readmit.records.acts.event import Event
     from readmit.records.policy import Policy
 
 # Like departures, which seal what was visible at the time, these would mean something else later.

@@ -6,21 +6,19 @@ is behind, or was set back, counts more and never less.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from readmit.records.error_types import RateError
 from readmit.records.items import Obligation
-from readmit.records.policy import OWNER
+from readmit.records.policy import OWNER, Policy
 from readmit.text.english import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from readmit.log.log import Log
     from readmit.records.acts.draft import Draft
-    from readmit.records.policy import Policy
 
 
 def check_limits(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -> None:

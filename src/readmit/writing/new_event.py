@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, get_args
 
 import msgspec
 
-from readmit.records.acts.draft import draft, draft_alike
+from readmit.records.acts.draft import Draft, draft, draft_alike
 from readmit.records.acts.event import EventKind
 from readmit.records.arguments import check_fields
-from readmit.records.base import Id, Name, Record, Text, Time, nfc, require_choice, shown, utc
+from readmit.records.base import Id, Moment, Name, Record, Text, Time, nfc, require_choice, shown, utc
 from readmit.records.canonical import convert
 from readmit.records.error_types import RecordError
 from readmit.records.evidence import Evidence
@@ -19,12 +19,8 @@ from readmit.writing.item_content import scope_of
 from readmit.writing.nfc_names import normal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from readmit.log.log import Log
-    from readmit.records.acts.draft import Draft
     from readmit.records.acts.kinds import DeclaredKind
-    from readmit.records.base import Moment
     from readmit.records.probes import Probe
 
 

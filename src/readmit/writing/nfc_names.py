@@ -14,16 +14,14 @@ from readmit.records.acts.reassignment import Reassign
 from readmit.records.acts.writer_keys import WriterKey
 from readmit.records.base import nfc
 from readmit.records.evidence import Evidence, Experience
-from readmit.records.items import Item
-from readmit.records.policy import Policy
+from readmit.records.items import Item, Scope
+from readmit.records.policy import EvidenceRules, Policy
 from readmit.records.verdicts import Examine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from readmit.records.identity import Identity
-    from readmit.records.items import Scope
-    from readmit.records.policy import EvidenceRules
 
 T = TypeVar("T")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,6 @@ from readmit.writing.supersede_check import Replacements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
 
     from readmit.log.log import Log
     from readmit.records.acts.event import Overrule

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from readmit.records.acts.event import Dispute, EventKind
+from readmit.records.acts.event import Dispute, Event, EventKind
 from readmit.records.canonical import digest
 from readmit.records.identity import own_id
 from readmit.records.items import Item
@@ -26,14 +26,12 @@ from readmit.rules.capture.moment import later
 from readmit.rules.invalidate.order import Order
 from readmit.writing.new_event import append_own
 from readmit.writing.rights import known_to
-from readmit.writing.slot_check import SlotUse, judged, overlap
+from readmit.writing.slot_check import JudgedSlot, SlotUse, judged, overlap
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from readmit.log.log import Log
-    from readmit.records.acts.event import Event
-    from readmit.writing.slot_check import JudgedSlot
 
 _OVER = frozenset({State.REVOKED, State.EXPIRED, State.UNPROVEN})
 _OF_THE_SLOT = frozenset({Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED, Reason.CONCURRENT_UPDATE, Reason.NOT_YET_VALID})

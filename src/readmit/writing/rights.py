@@ -12,8 +12,8 @@ from readmit.records.acts.kinds import targets_of
 from readmit.records.error_types import NotAllowedError, RecordError, UnknownError
 from readmit.records.evidence import Evidence
 from readmit.records.identity import OWN, is_own, own_space
-from readmit.records.items import Obligation
-from readmit.records.policy import AUTHOR, OWNER
+from readmit.records.items import Item, Obligation
+from readmit.records.policy import AUTHOR, OWNER, Policy
 from readmit.state.absence import is_away
 from readmit.state.roles import roles_of
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from readmit.log.log import Log
     from readmit.records.acts.draft import Draft
-    from readmit.records.items import Item
-    from readmit.records.policy import Policy
 
 
 def item_for(log: Log, name: str, by: str, policy: Callable[[], Policy]) -> Item:

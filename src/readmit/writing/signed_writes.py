@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from threading import local
 from typing import TYPE_CHECKING
 
-from readmit.records.acts.event import Checkpoint, EventKind
+from readmit.records.acts.event import Checkpoint, Event, EventKind
 from readmit.records.error_types import LeaseError, NotAllowedError, RecordError
 from readmit.records.policy import OWNER, Policy
 from readmit.records.remedies import command
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from readmit.log.log import Log
     from readmit.records.acts.draft import Draft
-    from readmit.records.acts.event import Event
     from readmit.writing.author import Author
 
 

@@ -9,13 +9,13 @@ from readmit.records.canonical import digest
 from readmit.records.error_types import ConflictError, RecordError
 from readmit.records.identity import Identity, own_id
 from readmit.records.items import Frontier, Item, Kind, Obligation
-from readmit.records.policy import AUTHOR
+from readmit.records.policy import AUTHOR, Policy
 from readmit.records.reasons import Reason, State
 from readmit.records.same_statement import same_statement
-from readmit.records.snapshot import Snapshot, WorkState
+from readmit.records.snapshot import Held, Snapshot, WorkState
 from readmit.rules.capture.checkpoint import checkpoint
 from readmit.rules.capture.fold import fold
-from readmit.rules.cycle import examine
+from readmit.rules.cycle import Examined, examine
 from readmit.state.absence import last_absence
 from readmit.state.authority import authority
 from readmit.state.background import concerned
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
     from readmit.log.log import Log
     from readmit.records.decisions import Cause
-    from readmit.records.policy import Policy
-    from readmit.records.snapshot import Held
-    from readmit.rules.cycle import Examined
 
 OF_THE_READER = frozenset({State.UNAUTHORIZED, State.NOT_APPLICABLE})
 """States that concern a particular reader, not the item."""

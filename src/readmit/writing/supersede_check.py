@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.records.acts.event import EventKind, Revoke, Settle, Supersede
+from readmit.records.acts.event import Event, EventKind, Revoke, Settle, Supersede
 from readmit.records.acts.forgotten import Forget
 from readmit.records.error_types import ConflictError
 from readmit.records.items import Item
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from readmit.log.log import Log
-    from readmit.records.acts.event import Event
 
 Statement = frozenset[str]
 """The ids of the items that make one statement."""

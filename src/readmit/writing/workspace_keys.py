@@ -4,31 +4,27 @@ from __future__ import annotations
 
 from contextlib import suppress
 from copy import copy
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from readmit.records.acts.event import EventKind, KeyChange
+from readmit.records.acts.event import Event, EventKind, KeyChange
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import SealError, TamperedError
 from readmit.records.policy import OWNER
 from readmit.trust.head_sealer import LogSealer
-from readmit.trust.pin import FilePin, MemoryPin
+from readmit.trust.pin import FilePin, MemoryPin, Pin
 from readmit.trust.private_keys import FileRing, KeyRing, MemoryRing
 from readmit.trust.trusted_keys import revoke_key, rotate_key, signing_keys, trust_key, trusted
-from readmit.trust.watermark import FileWatermark, MemoryWatermark
+from readmit.trust.watermark import FileWatermark, MemoryWatermark, Watermark
 from readmit.writing.new_event import new_event
 from readmit.writing.write_checks import check_governor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from datetime import datetime
     from pathlib import Path
 
-    from readmit.records.acts.event import Event
-    from readmit.trust.pin import Pin
     from readmit.trust.signer import Signer
-    from readmit.trust.watermark import Watermark
     from readmit.writing.writer import Writer
 
 OVERLAP = timedelta(days=1)

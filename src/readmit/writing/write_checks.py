@@ -31,8 +31,8 @@ from readmit.records.canonical import digest_of
 from readmit.records.error_types import ConflictError, NotAllowedError, RecordError, UnknownError
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.identity import Identity, own_id
-from readmit.records.items import BINDING, CONSTRAINTS, Frontier, Item, Kind, Obligation
-from readmit.records.policy import AUTHOR, OWNER
+from readmit.records.items import BINDING, CONSTRAINTS, Frontier, Item, Kind, Obligation, Scope
+from readmit.records.policy import AUTHOR, OWNER, Policy
 from readmit.records.verdicts import Examine, Verdict
 from readmit.rules.capture.moment import later
 from readmit.state.absence import is_away
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
     from readmit.log.log import Log
     from readmit.records.acts.draft import Draft
-    from readmit.records.items import Scope
-    from readmit.records.policy import Policy
 
 _GOVERNING = frozenset(
     {EventKind.GOVERN, EventKind.APPROVE, EventKind.DECLINE, EventKind.REASSIGN, EventKind.VOID, EventKind.FORGET}

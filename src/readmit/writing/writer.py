@@ -15,15 +15,15 @@ import msgspec
 from readmit.records.acts.event import EventKind, Resolve
 from readmit.records.acts.held_back import Approve
 from readmit.records.acts.moments import Void
-from readmit.records.base import listed, nfc, require_flag, require_id, utc
+from readmit.records.base import Moment, listed, nfc, require_flag, require_id, utc
 from readmit.records.error_types import NotAllowedError, RateError, RecordError
 from readmit.records.identity import check_giver
 from readmit.records.items import Frontier, Item, Obligation
-from readmit.records.policy import AUTHOR, OWNER
+from readmit.records.policy import AUTHOR, OWNER, Policy
 from readmit.rules.capture.moment import later
 from readmit.state.authority import policy_in_force
 from readmit.state.log_moment import HostClock, resumed
-from readmit.writing.author import ANYBODY
+from readmit.writing.author import ANYBODY, Author
 from readmit.writing.limit_queue import file, held_back
 from readmit.writing.new_event import Observer, new_event
 from readmit.writing.nfc_names import all_nfc
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from readmit.log.log import Log
     from readmit.records.acts.draft import Draft
     from readmit.records.acts.kinds import DeclaredKind
-    from readmit.records.base import Moment
-    from readmit.records.policy import Policy
-    from readmit.writing.author import Author
     from readmit.writing.item_content import ItemFields
 
 

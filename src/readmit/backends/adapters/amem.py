@@ -19,7 +19,7 @@ import msgspec
 from readmit.backends.adapters.amem_parts import HeldFolder, Llm, RememberedNotes, build
 from readmit.backends.adapters.foreign_store import ForeignStore
 from readmit.backends.id_escape import escape_id, unescaped
-from readmit.backends.port import Change, Hit, Stored, require_limit, unknown_record
+from readmit.backends.port import Change, Hit, Material, Stored, require_limit, unknown_record
 from readmit.backends.store_lines import folder_at
 from readmit.log.ledger import TEAM
 from readmit.plugins import require_package
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
-    from readmit.backends.port import Material
     from readmit.models.protocols import Embedder, Model
 
 _MARK = "readmit"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 
-from readmit.models.protocols import Ask, Failure, read_json
+from readmit.models.protocols import Ask, Failure, Model, read_json
 from readmit.records.base import require_name
 from readmit.records.error_types import BackendError, ReadmitError
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from readmit.backends.store_lines import Site
-    from readmit.models.protocols import Model
 
 T = TypeVar("T")
 

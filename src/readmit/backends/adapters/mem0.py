@@ -28,7 +28,7 @@ import msgspec
 from readmit.backends.adapters.foreign_store import ForeignStore
 from readmit.backends.adapters.mem0_parts import Extractor, Mem0Embedding, NarrowedClient
 from readmit.backends.id_escape import escape_id
-from readmit.backends.port import Change, Hit, Stored, unknown_record
+from readmit.backends.port import Change, Hit, Material, Stored, unknown_record
 from readmit.backends.store_lines import folder_at
 from readmit.log.ledger import TEAM
 from readmit.plugins import require_package
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from readmit.backends.port import Material
     from readmit.models.protocols import Embedder, Model
 
 _SOURCE, _OWNER, _ADD = "readmit_source", "readmit_owner", "readmit_add"

@@ -18,11 +18,19 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from readmit.backends.adapters.memobase_flush import SessionEvent, Slot, changes, outdated, vanished
-from readmit.backends.adapters.memobase_server import Server, event_text, event_topics, place, sendable, user_id
+from readmit.backends.adapters.memobase_server import (
+    Flushed,
+    Server,
+    event_text,
+    event_topics,
+    place,
+    sendable,
+    user_id,
+)
 from readmit.backends.admission import unaltered
 from readmit.backends.id_escape import escape_id, unescaped
-from readmit.backends.port import Change, Hit, Stored, require_limit, unknown_record
-from readmit.log.ledger import TEAM
+from readmit.backends.port import Change, Hit, Material, Stored, require_limit, unknown_record
+from readmit.log.ledger import TEAM, Entry, SourceLedger
 from readmit.plugins import require_package
 from readmit.records.base import require_name
 from readmit.records.canonical import decode
@@ -34,10 +42,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.backends.adapters.memobase_server import Flushed
-    from readmit.backends.port import Material
     from readmit.backends.store_lines import Site
-    from readmit.log.ledger import Entry, SourceLedger
     from readmit.models.protocols import Embedder
 
 # The kinds of records: a slot and an event of the user that chats, a slot of the one that does not.

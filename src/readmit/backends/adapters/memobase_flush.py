@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.backends.port import Change
+from readmit.backends.port import Change, Stored
 from readmit.log.ledger import Precision
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from readmit.backends.adapters.memobase_server import Flushed
-    from readmit.backends.port import Stored
 
 
 class Slot(NamedTuple):

@@ -20,7 +20,7 @@ from langgraph.checkpoint.base.id import uuid6
 from langgraph.types import Send
 from pydantic import BaseModel
 
-from readmit.backends.langgraph.twins import step
+from readmit.backends.langgraph.twins import Steps, step
 from readmit.records.base import Record
 from readmit.records.error_types import BackendError, LostStateError
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from langgraph.checkpoint.base import CheckpointTuple
 
-    from readmit.backends.langgraph.twins import Steps
 
 BEFORE_INPUT = -2
 """The step of a checkpoint from before a thread's input."""

@@ -17,7 +17,18 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, MatchCondition, PutOp, SearchItem, SearchOp
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
 from langgraph.store.memory import InMemoryStore
 
 from readmit.backends import handle as handles
@@ -25,24 +36,18 @@ from readmit.backends.admission import unaltered
 from readmit.backends.bank_lock import lock_name, pauses
 from readmit.backends.bound_writes import BoundBackend, bindings, conservative, union
 from readmit.backends.langgraph.graph_places import GraphPlace, record_id
-from readmit.backends.langgraph.records import LangGraphMemory, as_record, merged
-from readmit.backends.langgraph.thread_presence import NEVER_LEFT, Attendance
-from readmit.backends.langgraph.twins import PAUSE, adrive, drive, step
-from readmit.log.ledger import TEAM
+from readmit.backends.langgraph.records import FoundRecord, LangGraphMemory, as_record, merged
+from readmit.backends.langgraph.thread_presence import NEVER_LEFT, Attendance, Attending
+from readmit.backends.langgraph.twins import PAUSE, Steps, adrive, drive, step
+from readmit.log.ledger import TEAM, Binding, SourceLedger
 from readmit.records.error_types import BackendError, NotAllowedError, QuarantineError, RecordError
 from readmit.records.policy import unreserved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from langgraph.store.base import Op, Result
-
     from readmit.backends.handle import OpenedMemory, ReturnedMemory
-    from readmit.backends.langgraph.records import FoundRecord
-    from readmit.backends.langgraph.thread_presence import Attending
-    from readmit.backends.langgraph.twins import Steps
     from readmit.backends.port import Stored
-    from readmit.log.ledger import Binding, SourceLedger
     from readmit.log.log import Log
     from readmit.records.identity import Identity
 

@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from langgraph.types import Interrupt
 
 from readmit.backends.langgraph.carried_state import INTERRUPT, Unresumable
-from readmit.records.error_types import StaleAnswerError
+from readmit.records.error_types import ReadmitError, StaleAnswerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
     from readmit.backends.langgraph.periods import Filed
-    from readmit.records.error_types import ReadmitError
 
 # A task id that no task has: LangGraph makes them from hashes.
 _NO_TASK = "readmit"

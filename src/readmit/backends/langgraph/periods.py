@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from readmit.backends.langgraph.carried_state import Loss
 from readmit.backends.langgraph.digest import frame_digest, short_digest, value_digest
-from readmit.backends.langgraph.thread_presence import NEVER_LEFT
+from readmit.backends.langgraph.thread_presence import NEVER_LEFT, Presence
 from readmit.log.ledger import Entry
 from readmit.records.canonical import digest
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import CheckpointTuple
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
-    from readmit.backends.langgraph.thread_presence import Presence
     from readmit.log.log import Log
     from readmit.records.identity import Identity
 

@@ -12,26 +12,20 @@ import secrets
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from langgraph.store.base import BaseStore, GetOp, PutOp, SearchItem, SearchOp
+from langgraph.store.base import BaseStore, GetOp, IndexConfig, PutOp, SearchItem, SearchOp
 
 from readmit.backends.id_escape import unescaped
-from readmit.backends.langgraph.graph_places import GraphPlace, label, record_id, unlabel
-from readmit.backends.langgraph.twins import drive, step
-from readmit.backends.port import Change, Hit, Stored, require_limit, unknown_record
+from readmit.backends.langgraph.graph_places import GraphPlace, Namespace, label, record_id, unlabel
+from readmit.backends.langgraph.twins import Steps, drive, step
+from readmit.backends.port import Change, Hit, Material, Stored, require_limit, unknown_record
 from readmit.log.ledger import TEAM
-from readmit.log.memory_records import NewMemory
+from readmit.log.memory_records import MemoryRecords, MemoryVersion, NewMemory
 from readmit.records.base import require_name
 from readmit.records.error_types import BackendError, RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from langgraph.store.base import IndexConfig
-
-    from readmit.backends.langgraph.graph_places import Namespace
-    from readmit.backends.langgraph.twins import Steps
-    from readmit.backends.port import Material
-    from readmit.log.memory_records import MemoryRecords, MemoryVersion
     from readmit.models.protocols import Embedder
 
 _OURS = "readmit"

@@ -13,19 +13,15 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from langgraph.cache.base import BaseCache
+from langgraph.cache.base import BaseCache, FullKey, Namespace
 
-from readmit.backends.langgraph.thread_presence import Attendance
-from readmit.backends.langgraph.twins import step, twins
+from readmit.backends.langgraph.thread_presence import Attendance, Attending
+from readmit.backends.langgraph.twins import Steps, step, twins
 from readmit.records.error_types import BackendError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from langgraph.cache.base import FullKey, Namespace
-
-    from readmit.backends.langgraph.thread_presence import Attending
-    from readmit.backends.langgraph.twins import Steps
     from readmit.log.log import Log
     from readmit.records.identity import Identity
 

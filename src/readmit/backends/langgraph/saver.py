@@ -14,7 +14,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from readmit.backends.langgraph.carried_state import Choice
 from readmit.backends.langgraph.periods import Periods
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Iterator
 
     from langchain_core.runnables import RunnableConfig
-    from langgraph.checkpoint.base import CheckpointTuple
 
     from readmit.backends.handle import ReturnedMemory
     from readmit.backends.langgraph.thread_presence import Returning

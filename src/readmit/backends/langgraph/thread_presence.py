@@ -12,9 +12,9 @@ from langgraph.errors import GraphInterrupt
 from langgraph.types import Interrupt
 
 from readmit.records.canonical import decode, digest_of
-from readmit.records.decisions import Decision
+from readmit.records.decisions import Decision, ReturnView
 from readmit.records.error_types import TamperedError, UnknownError
-from readmit.state.absence import last_absence, tenure
+from readmit.state.absence import Absence, last_absence, tenure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
     from readmit.log.log import Log
     from readmit.records.acts.event import Checkpoint as Departure
-    from readmit.records.decisions import ReturnView
     from readmit.records.identity import Identity
     from readmit.records.items import Item
-    from readmit.state.absence import Absence
 
 
 class Attending(Protocol):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from readmit.cli import options
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.options import WHO
 from readmit.cli.output import show
 from readmit.records.acts.looks import Looked
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import timedelta
 
-    from readmit.cli.command import Invocation
     from readmit.presence.subscription import FallenItem
 
 

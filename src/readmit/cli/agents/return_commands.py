@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from readmit.cli import options
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.decision_words import agent_json, decision_json, detail_lines, report_parts, verdict_line
 from readmit.cli.model_use import model_options
 from readmit.cli.options import WHO
@@ -27,7 +27,6 @@ from readmit.workspace.workspace import desk_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.cli.command import Invocation
     from readmit.diagnosis.symptoms import Diagnosis
     from readmit.inference import Prepared
     from readmit.workspace.return_handle import Return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.model_use.model_options import MODEL
 from readmit.cli.status import Status
 from readmit.records.error_types import CheckLimitError, PendingAnswers, ReadmitError
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from readmit.check.check_values import CheckReport, StatementPlace
-    from readmit.cli.command import Invocation
 
 
 @command(

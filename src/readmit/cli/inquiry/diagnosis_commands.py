@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from readmit.cli import options
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.decision_words import symptom_lines
 from readmit.cli.output import emit, plain, show
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
 from readmit.diagnosis.history import newest_return
 from readmit.workspace.workspace import desk_of
-
-if TYPE_CHECKING:
-    from readmit.cli.command import Invocation
 
 
 @command("why", examples=("readmit why", "readmit why RETURN", "readmit why RETURN --json"))

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.operation.audit_commands import returns_of
 from readmit.cli.output import emit, plain, progress, show
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
 from readmit.text.english import counted
 from readmit.text.escapes import one_line
-
-if TYPE_CHECKING:
-    from readmit.cli.command import Invocation
 
 
 @command("explain", examples=("readmit explain RETURN h0", "readmit explain RETURN h0 --json"))

@@ -7,28 +7,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.item_words import agent_in_words, item_lines, item_table, listed_json, standing
 from readmit.cli.log_lines import event_json, event_line, event_table, observation_json, observation_lines
 from readmit.cli.output import emit, progress, show
-from readmit.cli.references import Reference, resolve_id
-from readmit.diagnosis.item_states import read_items
-from readmit.records.acts.event import EventKind
+from readmit.cli.references import Found, Reference, resolve_id
+from readmit.diagnosis.item_states import ListedItem, Listing, read_items
+from readmit.records.acts.event import Event, EventKind
 from readmit.records.acts.kinds import KINDS, load_declared_elsewhere
 from readmit.records.error_types import UnknownError
 from readmit.records.reasons import PRECEDENCE, State
 from readmit.text.english import counted
 from readmit.text.escapes import one_line
-from readmit.workspace.workspace import desk_of
+from readmit.workspace.workspace import Workspace, desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit.cli.command import Invocation
-    from readmit.cli.references import Found
-    from readmit.diagnosis.item_states import ListedItem, Listing
-    from readmit.records.acts.event import Event
-    from readmit.workspace.workspace import Workspace
 
 _ITEM_KINDS = ("fact", "obligation", "frontier", "role_constraint", "interface_constraint")
 # States that only a return puts an item in.

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.references import Reference
 from readmit.diagnosis.history import newest_return
 from readmit.text.escapes import one_line
 from readmit.workspace.workspace import desk_of
-
-if TYPE_CHECKING:
-    from readmit.cli.command import Invocation
 
 
 @command(

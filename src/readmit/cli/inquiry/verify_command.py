@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from readmit.cli import error_lines
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.output import emit
 from readmit.cli.status import Status
 from readmit.records.acts.forgotten import FORGOTTEN
@@ -25,7 +25,6 @@ from readmit.trust.trusted_keys import keyid_of
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
-    from readmit.cli.command import Invocation
     from readmit.records.retractions import RetractionView
     from readmit.trust.proofs import ProvenEvent
 

@@ -9,22 +9,20 @@ import click
 from msgspec import to_builtins
 
 from readmit.cli import error_lines, options
-from readmit.cli.command import CommandGroup
+from readmit.cli.command import CommandGroup, Invocation
 from readmit.cli.output import emit, progress, show, table
 from readmit.records.reasons import Reason
 from readmit.text.english import counted
 from readmit.text.escapes import one_line
-from readmit.workspace.workspace import desk_of
+from readmit.workspace.workspace import Workspace, desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from readmit.backends.port import MemoryBackend
-    from readmit.cli.command import Invocation
     from readmit.scenario.paired import Compared, Opener, PairedReturn
     from readmit.workspace.memory_handle import Memory
-    from readmit.workspace.workspace import Workspace
 
 DEFAULT = "scopedmem"
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from readmit.cli.command import CommandGroup
+from readmit.cli.command import CommandGroup, Invocation
 from readmit.cli.options import listen_address
 from readmit.cli.output import emit, plain, show
 from readmit.cli.status import Status
@@ -15,7 +15,6 @@ from readmit.text.english import counted
 from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
-    from readmit.cli.command import Invocation
     from readmit.models.batch import BatchStatus
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from readmit.cli import options
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.model_use.model_options import MODEL, open_inference, prepared_lines, team_options
 from readmit.cli.options import WHO
 from readmit.cli.output import emit, plain, show
@@ -21,7 +21,6 @@ from readmit.workspace.workspace import desk_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.cli.command import Invocation
 
 _TEAM = "--verifier openai:gpt-5 --implier openai:gpt-5-mini --embedder minilm"
 _ENDS = (Status.WAITING,)

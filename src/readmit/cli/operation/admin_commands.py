@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from readmit.cli import error_lines, options
-from readmit.cli.command import CommandGroup, ReadmitCommand
+from readmit.cli.command import CommandGroup, Invocation, ReadmitCommand
 from readmit.cli.item_words import agent_in_words
 from readmit.cli.output import emit, show
 from readmit.cli.references import Reference
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime, timedelta
 
-    from readmit.cli.command import Invocation
     from readmit.presence.lease import Sweep
 
 

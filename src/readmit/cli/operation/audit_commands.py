@@ -11,14 +11,14 @@ import click
 import msgspec
 
 from readmit.cli import options
-from readmit.cli.command import CommandGroup
+from readmit.cli.command import CommandGroup, Invocation
 from readmit.cli.decision_words import COLORS, decision_json, report_parts
 from readmit.cli.inquiry.verify_command import named_keys
 from readmit.cli.output import emit, progress, show, table
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
 from readmit.log.location import exists
-from readmit.records.acts.event import EventKind
+from readmit.records.acts.event import Event, EventKind
 from readmit.records.base import nfc
 from readmit.records.canonical import without_mark
 from readmit.records.decisions import Returned
@@ -26,15 +26,12 @@ from readmit.records.error_types import StoreError, UnknownError
 from readmit.state.past_returns import recorded
 from readmit.text.english import counted
 from readmit.text.escapes import escaped_json, one_line
-from readmit.workspace.workspace import desk_of
+from readmit.workspace.workspace import Workspace, desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from readmit.cli.command import Invocation
-    from readmit.records.acts.event import Event
     from readmit.trust.notes import NoteKey
-    from readmit.workspace.workspace import Workspace
 
 
 @click.group("audit", cls=CommandGroup)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.output import emit, show
 from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
-    from readmit.cli.command import Invocation
     from readmit.diagnosis.verification.restore import Lacking
 
 _FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import click
 
 from readmit.cli import options
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.output import emit
 from readmit.cli.references import resolve_id
 from readmit.records.acts.event import EventKind
@@ -16,11 +16,7 @@ from readmit.records.acts.kinds import KINDS
 from readmit.records.canonical import without_mark
 from readmit.records.error_types import UnknownError
 from readmit.trust.notes import NoteKey
-from readmit.workspace.workspace import desk_of
-
-if TYPE_CHECKING:
-    from readmit.cli.command import Invocation
-    from readmit.workspace.workspace import Workspace
+from readmit.workspace.workspace import Workspace, desk_of
 
 _LONGEST_EPOCH = 15
 _SPACES = ("item", "evidence", "observe", "return")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from readmit.cli import options
-from readmit.cli.command import CommandGroup
+from readmit.cli.command import CommandGroup, Invocation
 from readmit.cli.output import emit, table
 from readmit.cli.references import KEY, Reference
 from readmit.log.location import accept_store
@@ -16,13 +16,10 @@ from readmit.records.acts.event import KeyChange
 from readmit.records.error_types import SealError
 from readmit.trust.private_keys import public_pem
 from readmit.trust.trusted_keys import public_of, signing_keys
-from readmit.workspace.workspace import desk_of
+from readmit.workspace.workspace import Workspace, desk_of
 
 if TYPE_CHECKING:
     from datetime import timedelta
-
-    from readmit.cli.command import Invocation
-    from readmit.workspace.workspace import Workspace
 
 
 @click.group("keys", cls=CommandGroup)

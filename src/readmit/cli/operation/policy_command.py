@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import click
 
-from readmit.cli.command import CommandGroup
+from readmit.cli.command import CommandGroup, Invocation
 from readmit.cli.error_lines import name_of
 from readmit.cli.policy_words import explain_policy
 from readmit.records.canonical import decode_file
 from readmit.records.policy import Policy
 from readmit.text.escapes import one_line
-
-if TYPE_CHECKING:
-    from readmit.cli.command import Invocation
 
 
 @click.group("policy", cls=CommandGroup)

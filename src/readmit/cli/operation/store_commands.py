@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from readmit.cli import error_lines
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.item_words import agent_in_words
 from readmit.cli.output import plain, progress
 from readmit.log.location import names
@@ -22,7 +22,6 @@ from readmit.text.escapes import one_line
 from readmit.workspace.workspace import Workspace, desk_of
 
 if TYPE_CHECKING:
-    from readmit.cli.command import Invocation
     from readmit.records.identity import Identity
 
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.options import listen_address
 from readmit.records.error_types import WitnessError
 from readmit.text.escapes import one_line
 from readmit.trust.notes import NoteKey, read_vkeys
-
-if TYPE_CHECKING:
-    from readmit.cli.command import Invocation
 
 
 @command(

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from readmit.cli import options
-from readmit.cli.command import CommandGroup
+from readmit.cli.command import CommandGroup, Invocation
 from readmit.cli.output import table
 from readmit.records.error_types import SealError
 from readmit.text.escapes import one_line
 from readmit.trust.private_keys import public_pem
 from readmit.trust.signer_file import make_signer
-
-if TYPE_CHECKING:
-    from readmit.cli.command import Invocation
 
 
 @click.group("writers", cls=CommandGroup)

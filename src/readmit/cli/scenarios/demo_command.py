@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.decision_words import decision_json
 from readmit.cli.output import emit, show
 from readmit.log.location import MEMORY
-
-if TYPE_CHECKING:
-    from readmit.cli.command import Invocation
 
 
 @command(

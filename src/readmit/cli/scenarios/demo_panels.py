@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -15,7 +15,7 @@ from rich.text import Text
 from readmit.cli.decision_words import detail_lines, experience_ids, symptom_lines, verdict_line
 from readmit.diagnosis.history import in_words
 from readmit.diagnosis.trial import FIT
-from readmit.records.acts.event import Checkpoint, Supersede
+from readmit.records.acts.event import Checkpoint, Event, Supersede
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
@@ -27,9 +27,6 @@ from readmit.workspace.workspace import desk_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from rich.console import RenderableType
-
-    from readmit.records.acts.event import Event
     from readmit.records.decisions import Disposition
     from readmit.scenario.play import Play, PlayedReturn
 

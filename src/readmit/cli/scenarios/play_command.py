@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from readmit.cli import error_lines
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.decision_words import decision_json, report_parts
 from readmit.cli.output import emit, progress, show
 from readmit.log.location import MEMORY
@@ -16,7 +16,6 @@ from readmit.text.english import counted
 from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
-    from readmit.cli.command import Invocation
     from readmit.scenario.play import Play, PlayedReturn
 
 

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from readmit.cli.command import ReadmitCommand
+from readmit.cli.command import Invocation, ReadmitCommand
 from readmit.cli.options import MOMENT, writer
 from readmit.cli.references import Reference
-from readmit.records.acts.kinds import KINDS, names_in, said_fields, sentence
+from readmit.records.acts.kinds import KINDS, DeclaredKind, SaidField, Wording, names_in, said_fields, sentence
 from readmit.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from readmit.cli.command import Invocation
-    from readmit.records.acts.kinds import DeclaredKind, SaidField, Wording
 
 
 def declared_commands() -> Iterator[ReadmitCommand]:

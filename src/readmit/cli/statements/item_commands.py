@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from readmit.cli import error_lines, options
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.output import emit, progress, show
 from readmit.cli.references import Reference
 from readmit.cli.statements.source_texts import observe_sources
 from readmit.text.english import counted
 from readmit.text.escapes import one_line
-from readmit.workspace.workspace import desk_of
+from readmit.workspace.workspace import Workspace, desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from readmit.cli.command import Invocation
-    from readmit.workspace.workspace import Workspace
     from readmit.writing.passed_plans import Notice
 
 

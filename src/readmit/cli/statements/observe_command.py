@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from readmit.cli import options
-from readmit.cli.command import command
+from readmit.cli.command import Invocation, command
 from readmit.cli.options import grouped
 from readmit.cli.statements.source_texts import read_text
 from readmit.sources import Command, File, Git, Http
 
 if TYPE_CHECKING:
-    from readmit.cli.command import Invocation
     from readmit.sources.places import Place
 
 _PROBES = ("file", "git", "http", "command")

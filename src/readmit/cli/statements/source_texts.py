@@ -12,12 +12,11 @@ from readmit.records.base import nfc
 from readmit.records.canonical import digest
 from readmit.records.error_types import RecordError, UnknownError
 from readmit.records.identity import is_own, made_id
-from readmit.workspace.workspace import desk_of
+from readmit.workspace.workspace import Workspace, desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from readmit.workspace.workspace import Workspace
 
 # Shorter ones may be ordinary words: an observation is text too.
 _DIGEST = re.compile("[0-9a-fA-F]{8,64}")

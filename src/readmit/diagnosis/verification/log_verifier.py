@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.diagnosis.verification.audit_check import audit
+from readmit.diagnosis.verification.audit_check import AuditReport, audit
 from readmit.log.location import open_store
 from readmit.log.tree.log_check import Reached
 from readmit.records.error_types import SealError, TamperedError
 from readmit.trust.head_sealer import LogSealer, keys_after, origin_of
-from readmit.trust.merkle import verify_consistency
+from readmit.trust.merkle import TreeHead, verify_consistency
 from readmit.trust.notes import NoteKey
 from readmit.trust.pin import FILE_MODE, FilePin, MemoryPin, Trust
 from readmit.trust.trusted_keys import keyid_of
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from readmit.diagnosis.verification.audit_check import AuditReport
-    from readmit.trust.merkle import TreeHead
     from readmit.trust.private_keys import KeyRing
     from readmit.trust.sealer import Extension
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.log.engines.sql import SHIFT
+from readmit.log.engines.sql import SHIFT, SqlSession
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.kinds import name_in
 from readmit.records.canonical import decode, digest_of
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from readmit.log.audit_trail import AuditRow, StoredDecision
-    from readmit.log.engines.sql import SqlSession
 
 _ITEM = "SELECT digest FROM event WHERE pos = ? + (SELECT epoch FROM name WHERE ws = ? AND id = ?)"
 _ACT = "SELECT kind, by FROM event WHERE pos = ?"

@@ -22,7 +22,7 @@ from readmit.log.engines.postgres_listener import Channel
 from readmit.log.engines.postgres_locks import OnServer
 from readmit.log.engines.postgres_schema import DIRECTORY, flaws_of, make, recognize, vacuum
 from readmit.log.engines.shared_commit import SharedConnection, Transaction
-from readmit.log.engines.sql import ENROLL, FIND, HEAD, FoundRows, Level, flush
+from readmit.log.engines.sql import ENROLL, FIND, HEAD, FoundRows, Level, Question, Rows, flush
 from readmit.log.engines.sqlite_schema import check
 from readmit.records.error_types import StoreError
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from readmit.log.engines.sql import Question, Rows
     from readmit.log.gathered_observations import Gathered
 
 # Most statements that wait. More would only use memory.

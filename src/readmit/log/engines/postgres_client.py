@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
-    from datetime import datetime
 
 CONNECT_SECONDS = 10
 LOCK_SECONDS = 30

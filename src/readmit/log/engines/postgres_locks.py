@@ -7,14 +7,10 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import psycopg
 
-from readmit.log.engines.postgres_client import failure
-
-if TYPE_CHECKING:
-    from readmit.log.engines.postgres_client import Address, Client
+from readmit.log.engines.postgres_client import Address, Client, failure
 
 
 class OnServer:

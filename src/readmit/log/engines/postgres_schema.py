@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg import errors
 
-from readmit.log.engines.postgres_client import Address, failure, grant
+from readmit.log.engines.postgres_client import Address, Client, failure, grant
 from readmit.log.engines.sql import SHIFT
 from readmit.log.engines.sqlite_schema import (
     APPEND_ONLY_TABLES,
@@ -33,7 +33,6 @@ from readmit.records.error_types import StoreError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit.log.engines.postgres_client import Client
 
 DIRECTORY = "SET LOCAL readmit.directory TO 'on'"
 _DIALECT = (

@@ -14,14 +14,13 @@ from contextlib import suppress
 from threading import get_ident
 from typing import TYPE_CHECKING
 
-from readmit.log.engines.sql import Level
+from readmit.log.engines.sql import End, Level, Question, Watcher
 from readmit.log.tree.pending_changes import NOTHING, Changes
 from readmit.records.error_types import ReadmitError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from readmit.log.engines.sql import End, Question, Watcher
 
 PATIENCE_SECONDS = 0.25
 """How long a writer waits for another one to commit its work, before it does so itself."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 import weakref
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
@@ -13,18 +13,15 @@ from typing import TYPE_CHECKING, Any
 from readmit.log.backup import copies_beside, copy
 from readmit.log.engines.listener import Doorbell
 from readmit.log.engines.locks import BesideFile, InProcess, Locks
-from readmit.log.engines.shared_commit import SharedConnection, Transaction
-from readmit.log.engines.sql import ENROLL, FIND, FoundRows, Level, flush
+from readmit.log.engines.shared_commit import Group, SharedConnection, Transaction
+from readmit.log.engines.sql import ENROLL, FIND, FoundRows, Level, Question, Rows, flush
 from readmit.log.engines.sqlite_files import OpenFiles, create_private, identity_of, unopened
 from readmit.log.engines.sqlite_schema import check, flaws_of, guard, is_made, make, store_id
 from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from contextlib import AbstractContextManager
 
-    from readmit.log.engines.shared_commit import Group
-    from readmit.log.engines.sql import Question, Rows
     from readmit.log.gathered_observations import Gathered
 
 BUSY_SECONDS = 30.0

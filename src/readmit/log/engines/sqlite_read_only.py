@@ -6,22 +6,20 @@ import os
 import sqlite3
 import threading
 import weakref
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from readmit.log.engines.listener import Doorbell
 from readmit.log.engines.locks import InProcess, Locks
-from readmit.log.engines.sql import FIND
+from readmit.log.engines.sql import FIND, End, Question, Watcher
 from readmit.log.engines.sqlite_schema import flaws_of, is_made, store_id
 from readmit.log.tree.pending_changes import Changes
 from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from contextlib import AbstractContextManager
 
-    from readmit.log.engines.sql import End, Question, Watcher
     from readmit.log.gathered_observations import Gathered
 
 CACHE = -32_768

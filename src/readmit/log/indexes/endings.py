@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from readmit.log.engines.sql import SHIFT, chunks
+from readmit.log.engines.sql import SHIFT, SqlSession, chunks
 from readmit.log.indexes.audience import ANY
 from readmit.log.indexes.stated import FRONTIER, TERM, LastStatements
 from readmit.log.indexes.totals import ENDED, WriterTotals
@@ -26,7 +26,6 @@ from readmit.records.same_statement import same_statement
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from readmit.log.engines.sql import SqlSession
     from readmit.log.tree.commits import Commits
     from readmit.records.acts.draft import Draft
     from readmit.records.acts.kinds import DeclaredKind

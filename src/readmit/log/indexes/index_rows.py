@@ -9,9 +9,9 @@ from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from readmit.log.engines.sql import PAGE, SHIFT
-from readmit.log.indexes.audience import ANY, STATE, rows_of
-from readmit.log.indexes.endings import Endings
+from readmit.log.engines.sql import PAGE, SHIFT, SqlSession
+from readmit.log.indexes.audience import ANY, STATE, Row, rows_of
+from readmit.log.indexes.endings import Ending, Endings
 from readmit.log.indexes.seen_observations import EPOCH, blocks, is_of, observed_key, observed_value, sought
 from readmit.log.indexes.stated import DEPENDENCY, SLOT, LastStatements
 from readmit.log.indexes.totals import OPENED, WriterTotals
@@ -20,19 +20,15 @@ from readmit.records.acts.event import KeyChange
 from readmit.records.evidence import Evidence
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.same_statement import kin_of
-from readmit.trust.commit_record import event_data, said_at
+from readmit.trust.commit_record import Bound, event_data, said_at
 from readmit.trust.merkle import leaf_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from readmit.log.engines.sql import SqlSession
-    from readmit.log.indexes.audience import Row
-    from readmit.log.indexes.endings import Ending
     from readmit.log.tree.commits import Commits
     from readmit.records.acts.draft import Draft
     from readmit.records.acts.kinds import DeclaredKind
-    from readmit.trust.commit_record import Bound
 
 INDEXES = {
     "name": ("id", "epoch"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.log.engines.sql import blob, chunks
-from readmit.log.indexes.audience import STATE
+from readmit.log.indexes.audience import STATE, Row
 from readmit.log.indexes.index_rows import audience_key
 from readmit.log.tree.running_digest import check_digest, check_last
 from readmit.log.tree.state_map import keys_of
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from readmit.log.event_rows import EventRows
-    from readmit.log.indexes.audience import Row
     from readmit.records.acts.event import Event
     from readmit.records.acts.kinds import DeclaredKind
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.log.indexes.audience import STATE
+from readmit.log.indexes.audience import STATE, Row
 from readmit.log.indexes.index_rows import audience_key
 from readmit.log.indexes.seen_observations import plain_id
 from readmit.log.tree.state_map import key_of
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from readmit.log.event_rows import EventRows
-    from readmit.log.indexes.audience import Row
     from readmit.records.acts.kinds import DeclaredKind
 
 EVIDENCE = "evidence"

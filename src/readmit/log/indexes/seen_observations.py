@@ -14,10 +14,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from readmit.log.engines.sql import chunks, flush
-from readmit.log.indexes.audience import ANY, keys_of
+from readmit.log.indexes.audience import ANY, Row, keys_of
 from readmit.log.tree.running_digest import ZERO, tampered
 from readmit.log.tree.state_map import key_of
-from readmit.records.acts.event import EventKind
+from readmit.records.acts.event import Event, EventKind
 from readmit.records.error_types import TamperedError
 from readmit.records.snapshot import SeenObservation
 from readmit.trust.commit_record import event_data
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from readmit.log.event_rows import EventRows
-    from readmit.log.indexes.audience import Row
-    from readmit.records.acts.event import Event
     from readmit.records.identity import Identity
 
 OBSERVED = "within"

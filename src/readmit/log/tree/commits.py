@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from readmit.log.engines.sql import HEAD, MASK, PAGE, SHIFT, blob, chunks, whole
+from readmit.log.engines.sql import HEAD, MASK, PAGE, SHIFT, Connection, blob, chunks, whole
 from readmit.log.tree.running_digest import ZERO, continued
 from readmit.log.tree.state_map import EMPTY, Root, StateMap
 from readmit.records.acts.event import EventKind, KeyChange
@@ -20,6 +20,7 @@ from readmit.records.error_types import SealError, TamperedError
 from readmit.trust.commit_record import Commit, event_data
 from readmit.trust.merkle import (
     HASH_BYTES,
+    Node,
     TreeFrontier,
     TreeHead,
     consistency_proof,
@@ -28,14 +29,11 @@ from readmit.trust.merkle import (
     tree_hash,
     verify_inclusion,
 )
-from readmit.trust.sealer import Handover
+from readmit.trust.sealer import Handover, Sealer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from readmit.log.engines.sql import Connection
-    from readmit.trust.merkle import Node
-    from readmit.trust.sealer import Sealer
 
 _BODY = "SELECT body FROM commit_record WHERE pos = ?"
 _NODES = "SELECT pos, nodes FROM commit_record WHERE pos IN"

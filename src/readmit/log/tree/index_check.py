@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.log.derived_texts import derived_digest, derived_key
-from readmit.log.engines.sql import MASK, PAGE, SHIFT
+from readmit.log.engines.sql import MASK, PAGE, SHIFT, SqlSession
 from readmit.log.indexes.index_rows import carried_key, carried_leaf, stored_rows, worked_key, worked_value
 from readmit.log.indexes.seen_observations import OBSERVED, block_of, covers, epochs_in
 from readmit.log.indexes.stated import FRONTIER, TERM
@@ -22,7 +22,7 @@ from readmit.log.indexes.totals import BESIDE
 from readmit.log.ledger import LEDGER, source_digest, source_key
 from readmit.log.tree.remnants import NAME_KEY, REMNANT
 from readmit.log.tree.running_digest import ZERO, running
-from readmit.log.tree.state_map import EMPTY, key_of, keys_of
+from readmit.log.tree.state_map import EMPTY, Entry, Root, key_of, keys_of
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.kinds import KINDS
 from readmit.text.english import counted
@@ -31,8 +31,6 @@ from readmit.trust.merkle import HASH_BYTES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from readmit.log.engines.sql import SqlSession
-    from readmit.log.tree.state_map import Entry, Root
 
 _PAGE = 5_000
 _NODES = "SELECT start, body FROM node WHERE ws = ? AND level = ? AND start > ? ORDER BY start LIMIT ?"

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from readmit.log.engines.sql import SHIFT, blob, chunks
+from readmit.log.engines.sql import SHIFT, Rows, SqlSession, blob, chunks
 from readmit.log.indexes.index_rows import INDEXES, Indexes
 from readmit.log.indexes.seen_observations import OBSERVED, block_of, covers, epochs_in
 from readmit.log.tree.running_digest import running
 from readmit.log.tree.state_map import key_of
 from readmit.records.acts.draft import Draft
-from readmit.records.acts.event import EventKind, Resolve
+from readmit.records.acts.event import Event, EventKind, KeyChange, Resolve
 from readmit.records.acts.kinds import targets_of
 from readmit.records.canonical import canonical
 from readmit.records.error_types import TamperedError
@@ -25,10 +25,8 @@ from readmit.trust.merkle import HASH_BYTES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from readmit.log.engines.sql import Rows, SqlSession
     from readmit.log.log import Log
     from readmit.log.tree.commits import Commits
-    from readmit.records.acts.event import Event, KeyChange
     from readmit.records.items import Item
 
 _INSERT = re.compile(r"\s*INSERT INTO (\w+) ")

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from readmit.log.audit_trail import AuditRow
-from readmit.log.engines.sql import MASK, SHIFT
+from readmit.log.engines.sql import MASK, SHIFT, Connection
 from readmit.log.indexes.seen_observations import plain_id
 from readmit.records.acts.event import EventKind
 from readmit.records.canonical import SALT_BYTES
 from readmit.text.english import counted
-from readmit.trust.commit_record import Commit, encoded, row_leaf, said_at
+from readmit.trust.commit_record import Bound, Commit, encoded, row_leaf, said_at
 from readmit.trust.merkle import (
     HASH_BYTES,
     TreeBuilder,
@@ -33,8 +33,6 @@ from readmit.trust.merkle import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from readmit.log.engines.sql import Connection
-    from readmit.trust.commit_record import Bound
 
 _PAGE = 5_000
 _COMMITS = """

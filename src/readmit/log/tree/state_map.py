@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
-from readmit.log.engines.sql import chunks
+from readmit.log.engines.sql import SqlSession, chunks
 from readmit.records.error_types import TamperedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from readmit.log.engines.sql import SqlSession
 
 Entry: TypeAlias = tuple[str, bytes]
 Row: TypeAlias = tuple[int, int, str, bytes]

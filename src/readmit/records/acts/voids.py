@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from readmit.records.acts.event import Overrule
+from readmit.records.acts.event import Event, Overrule
 from readmit.records.acts.leases import Lease
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
-
-    from readmit.records.acts.event import Event
 
 
 class Voids:

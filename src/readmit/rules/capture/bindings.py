@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.records.decisions import Cause
-from readmit.records.items import Obligation
+from readmit.records.items import Item, Obligation
 from readmit.records.reasons import Reason
 from readmit.rules.capture.drafted import draft_flaws
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from readmit.records.items import Item
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Sighting, Snapshot
 

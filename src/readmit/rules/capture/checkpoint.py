@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.records.acts.event import Checkpoint
+from readmit.records.acts.event import Checkpoint, Event
 from readmit.records.canonical import digest_of_set
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from readmit.records.acts.event import Event
     from readmit.records.identity import Identity
 
 

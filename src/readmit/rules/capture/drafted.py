@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING
 
 from readmit.records.acts.event import Confirm
 from readmit.records.decisions import Cause
-from readmit.records.items import Obligation
-from readmit.records.policy import AUTHOR
+from readmit.records.items import Drafted, Item, Obligation
+from readmit.records.policy import AUTHOR, Policy
 from readmit.records.reasons import Reason
 from readmit.text.carried import carried
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit.records.items import Drafted, Item
-    from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Sighting, Snapshot
 
 

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.records.acts.event import Link
-from readmit.records.items import Frontier, Obligation
-from readmit.records.policy import AUTHOR
+from readmit.records.items import Frontier, Item, Obligation
+from readmit.records.policy import AUTHOR, Policy
 from readmit.rules.capture.drafted import is_draft
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from readmit.records.items import Item
-    from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.records.decisions import ConstraintNote, Disposition, DutyNote
-from readmit.records.items import CONSTRAINTS, Frontier, Obligation
+from readmit.records.decisions import ConstraintNote, Disposition, DutyNote, Selection
+from readmit.records.items import CONSTRAINTS, Frontier, Item, Obligation
 from readmit.records.reasons import Reason, State
 from readmit.rules.cover.coverage import required, supported
 from readmit.rules.gate.constraints import statement
@@ -13,8 +13,6 @@ from readmit.rules.gate.constraints import statement
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from readmit.records.decisions import Selection
-    from readmit.records.items import Item
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Snapshot
     from readmit.rules.gate.duties import Duties

@@ -9,25 +9,21 @@ issued. Every outcome other than ``found`` has its reason and the coverage that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from readmit.records.decisions import Selection
+from readmit.records.decisions import CoverageReport, Selection
 from readmit.records.items import CONSTRAINTS, Item
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
 from readmit.rules.cover.budget import Room, cost
 from readmit.rules.cover.coverage import report, required, sufficient, supported
-from readmit.rules.cover.find import Deadline, find_cover
+from readmit.rules.cover.find import Covered, Deadline, find_cover
 from readmit.rules.gate.constraints import statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from readmit.records.decisions import CoverageReport
-    from readmit.rules.cover.find import Covered
     from readmit.rules.gate.duties import Duty
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from readmit.records.error_types import ReadmitError
-from readmit.records.items import Item
-from readmit.rules.cover.budget import cost
+from readmit.records.items import Item, Obligation
+from readmit.rules.cover.budget import Room, cost
 from readmit.rules.cover.coverage import critical, least, report, required, sufficient, supported
 
 if TYPE_CHECKING:
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
     from highspy import Highs
 
-    from readmit.records.items import Obligation
     from readmit.records.policy import Policy
-    from readmit.rules.cover.budget import Room
 
 
 class Cover(msgspec.Struct, frozen=True):

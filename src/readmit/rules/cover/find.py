@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from readmit.records.items import Item
+from readmit.records.items import Item, Obligation
 from readmit.rules.cover.coverage import report, sufficient, supported
 from readmit.rules.cover.exact import exact
 from readmit.rules.cover.greedy import greedy
@@ -15,7 +15,6 @@ from readmit.rules.cover.greedy import greedy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.records.items import Obligation
     from readmit.records.policy import Policy
     from readmit.rules.cover.budget import Room
 

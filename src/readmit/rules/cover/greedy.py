@@ -10,7 +10,7 @@ from collections import defaultdict
 from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING
 
-from readmit.rules.cover.budget import cost
+from readmit.rules.cover.budget import Room, cost
 from readmit.rules.cover.coverage import Supply, critical, least, required
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from readmit.records.items import Item, Obligation
     from readmit.records.policy import Policy
-    from readmit.rules.cover.budget import Room
 
 # A gain is compared as ⌊2**64 · w / c⌋. Two different gains differ by at least 1/(c·c'), which is more than
 # 2**-64 while texts are shorter than 2**32 characters; so the floors are equal only for equal gains.

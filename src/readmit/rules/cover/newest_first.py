@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.records.items import Frontier, Obligation
+from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.reasons import Reason
 from readmit.rules.cover.coverage import Supply, required, supported
 from readmit.rules.invalidate.order import Order
@@ -17,7 +17,6 @@ from readmit.rules.invalidate.order import Order
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from readmit.records.items import Item
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot
     from readmit.rules.gate.judge import Gated

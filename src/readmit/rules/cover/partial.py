@@ -13,14 +13,13 @@ import msgspec
 
 from readmit.records.decisions import CoverageReport, Selection
 from readmit.records.reasons import Reason
-from readmit.rules.cover.choose import choose
+from readmit.rules.cover.choose import Pool, choose
 from readmit.rules.cover.coverage import critical, report, required, supported
 from readmit.rules.cover.find import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.rules.cover.choose import Pool
     from readmit.rules.gate.duties import Duties, Duty
 
 

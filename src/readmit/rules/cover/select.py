@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.decisions import Selection
-from readmit.records.items import Fact, Frontier, Obligation
+from readmit.records.decisions import Request, Selection
+from readmit.records.items import Fact, Frontier, Item, Obligation
 from readmit.records.reasons import Reason
 from readmit.rules.cover.choose import Pool, choose
 from readmit.rules.cover.coverage import report, required, supported
@@ -18,8 +18,6 @@ from readmit.rules.cover.partial import choose_whole_duties
 from readmit.rules.invalidate.order import Order
 
 if TYPE_CHECKING:
-    from readmit.records.decisions import Request
-    from readmit.records.items import Item
     from readmit.records.snapshot import Held, Snapshot
     from readmit.rules.gate.duties import Duties
     from readmit.rules.gate.judge import Gated

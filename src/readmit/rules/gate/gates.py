@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.records.decisions import Cause
-from readmit.records.items import KINDS
+from readmit.records.items import KINDS, Item, Scope
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from readmit.records.identity import Identity
-    from readmit.records.items import Item, Scope
     from readmit.records.policy import Policy
     from readmit.rules.invalidate.resolve import Findings
 

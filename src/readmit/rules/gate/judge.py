@@ -9,12 +9,11 @@ import msgspec
 
 from readmit.records.decisions import Cause, Disposition
 from readmit.records.reasons import Reason, state_of
-from readmit.records.snapshot import Held
+from readmit.records.snapshot import Held, Snapshot
 from readmit.rules.gate import gates
 
 if TYPE_CHECKING:
     from readmit.records.policy import Policy
-    from readmit.records.snapshot import Snapshot
     from readmit.rules.invalidate.resolve import Findings
 
 

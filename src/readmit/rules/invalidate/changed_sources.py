@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from readmit.records.acts.event import Confirm
+from readmit.records.acts.event import Confirm, Event
 from readmit.records.acts.looks import Resource
 from readmit.records.decisions import Cause, ViewSource
 from readmit.records.items import Obligation
-from readmit.records.policy import AUTHOR
+from readmit.records.policy import AUTHOR, LookRules, Policy
 from readmit.records.probes import FileProbe, Finding, GitProbe, place_of
 from readmit.records.reasons import Reason
 from readmit.rules.invalidate.lifecycle import Charge
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from datetime import datetime
 
-    from readmit.records.acts.event import Event
-    from readmit.records.policy import LookRules, Policy
     from readmit.records.snapshot import Held, Snapshot, Source
 
 LONGEST_NOTE = 2_000

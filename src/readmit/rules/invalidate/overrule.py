@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.acts.event import Overrule
+from readmit.records.acts.event import Event, Overrule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from readmit.records.acts.event import Event
     from readmit.records.decisions import Cause
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot

@@ -9,7 +9,7 @@ neither stands.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from readmit.records.acts.event import Close, Event, Revoke, Settle
 from readmit.records.acts.forgotten import Forget
 from readmit.records.decisions import Cause
 from readmit.records.identity import Identity
-from readmit.records.items import Frontier, Obligation
+from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
 from readmit.rules.invalidate.concurrent import PassedOver
@@ -29,9 +29,6 @@ from readmit.rules.invalidate.repeated_statements import SameStatements
 from readmit.rules.invalidate.supersession import concerns, reaches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from readmit.records.items import Item
     from readmit.records.snapshot import Held
 
 Found = tuple[str, Cause, bool]

@@ -12,7 +12,7 @@ import msgspec
 
 from readmit.records.acts.event import Event, Supersede
 from readmit.records.decisions import Cause
-from readmit.records.items import Obligation
+from readmit.records.items import Item, Obligation
 from readmit.records.reasons import Reason
 from readmit.rules.invalidate.lifecycle import Charge, point_of
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from readmit.records.identity import Identity
-    from readmit.records.items import Item
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held
     from readmit.rules.invalidate.repeated_statements import SameStatements

@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from readmit.records.items import Frontier, Obligation
+from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.reasons import state_of
 from readmit.records.retractions import FALLEN
-from readmit.rules.invalidate.resolve import resolve
+from readmit.rules.invalidate.resolve import Findings, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from readmit.records.decisions import Cause
-    from readmit.records.items import Item
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot, WorkState
-    from readmit.rules.invalidate.resolve import Findings
 
 
 def words_of(item: Item) -> tuple[object, ...]:

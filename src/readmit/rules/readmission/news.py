@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from readmit.rules.readmission.known_before import words_of
+from readmit.rules.readmission.known_before import KnownBefore, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from readmit.records.snapshot import Held, Snapshot
-    from readmit.rules.readmission.known_before import KnownBefore
 
 News = Literal["new", "confirmed"]
 

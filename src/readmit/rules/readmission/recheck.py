@@ -10,11 +10,11 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from readmit.records.reasons import Reason
-from readmit.records.retractions import FALLEN, Retractions
+from readmit.records.reasons import Reason, State
+from readmit.records.retractions import FALLEN, Retractions, RetractionView
 from readmit.rules.cover.coverage import report, required, sufficient, supported
 from readmit.rules.gate.constraints import statement
-from readmit.rules.readmission.view import NO_SALTS, matching_experiences, matching_items
+from readmit.rules.readmission.view import NO_SALTS, Salts, matching_experiences, matching_items
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,11 +25,8 @@ if TYPE_CHECKING:
     from readmit.records.identity import Identity
     from readmit.records.items import Item
     from readmit.records.policy import Policy
-    from readmit.records.reasons import State
-    from readmit.records.retractions import RetractionView
     from readmit.records.snapshot import Held
     from readmit.rules.gate.duties import Duties
-    from readmit.rules.readmission.view import Salts
 
 
 def recheck(

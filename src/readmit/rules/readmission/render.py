@@ -21,7 +21,7 @@ from readmit.rules.readmission.render_retractions import (
     unlisted_lines,
     workload_lines,
 )
-from readmit.rules.readmission.view import NO_SALTS, contents
+from readmit.rules.readmission.view import NO_SALTS, Salts, contents
 from readmit.text.brief_form import MOST_ASKED
 from readmit.text.english import counted
 from readmit.text.escapes import QUOTE_CHARS, block, inline_code, iso_moment, json_text, shorten_quote
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from readmit.records.decisions import ReturnView, ViewSource
     from readmit.records.evidence import Experience
     from readmit.records.policy import Policy
-    from readmit.rules.readmission.view import Salts
 
 Form: TypeAlias = Literal["full", "brief"]
 """How a bundle reads: with everything that the view says, or one line a statement for a small model."""

@@ -11,23 +11,20 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.records.acts.event import Close, Supersede
-from readmit.records.items import InterfaceConstraint, Obligation, RoleConstraint
+from readmit.records.acts.event import Close, Event, Supersede
+from readmit.records.items import InterfaceConstraint, Item, Obligation, RoleConstraint
 from readmit.records.reasons import Reason, State, state_of
 from readmit.records.retractions import FALLEN, IN_DOUBT, Retraction, Retractions
-from readmit.rules.readmission.known_before import words_of
+from readmit.rules.readmission.known_before import KnownBefore, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from readmit.records.acts.event import Event
     from readmit.records.decisions import Cause
-    from readmit.records.items import Item
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot
     from readmit.rules.gate.judge import Gated
     from readmit.rules.invalidate.resolve import Findings
-    from readmit.rules.readmission.known_before import KnownBefore
 
 _EVER = datetime.min.replace(tzinfo=UTC)
 _REPLACED = frozenset({Reason.SUPERSEDED, Reason.SLOT_UPDATED, Reason.FRONTIER_MOVED})

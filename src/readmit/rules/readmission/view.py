@@ -6,22 +6,18 @@ role, task, epoch, expiry, item digests, and a coverage report". It names conten
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import timedelta
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from readmit.records.base import utc
 from readmit.records.canonical import digest_of_set, salted_digest
-from readmit.records.decisions import ReturnView, ViewExperience, ViewItem
+from readmit.records.decisions import Request, ReturnView, Selection, ViewExperience, ViewItem, ViewSource
 from readmit.records.error_types import SealError
 from readmit.records.retractions import Retractions, RetractionView
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from datetime import datetime
-
-    from readmit.records.decisions import Request, Selection, ViewSource
     from readmit.records.evidence import Experience
     from readmit.records.items import Item
     from readmit.records.snapshot import Held

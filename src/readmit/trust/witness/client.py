@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from readmit.records.error_types import AuditError, SealError, WitnessError
-from readmit.trust.notes import COSIGNATURE, LONGEST_NOTE, note_text, verify_note
+from readmit.trust.notes import COSIGNATURE, LONGEST_NOTE, NoteKey, note_text, verify_note
 from readmit.trust.tlog import LogCheckpoint, size_of
 from readmit.trust.witness.protocol import PATH, SIZE_TYPE, WitnessAnswer, WitnessRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from readmit.trust.notes import NoteKey
 
 DEADLINE = 15.0
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

@@ -8,16 +8,12 @@ model named, are always proposed. Pairs of critical items come first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from readmit.records.verdicts import Pair
 from readmit.rules.invalidate.propose.candidates import Openings, Scored, Scorer, Signal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 NEAR = 0.25
 """The score from which on a pair is proposed, in standard deviations above the other pairs of its target.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from readmit.rules.invalidate.propose.candidates import Scored
+from readmit.rules.invalidate.propose.candidates import Openings, Scored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.rules.invalidate.propose.candidates import Openings
 
 # A target with fewer pairs than this is padded with pairs from the distribution of the whole return.
 ENOUGH = 8.0

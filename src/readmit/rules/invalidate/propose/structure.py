@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.rules.invalidate.propose.candidates import Openings, Scored, Signal
+from readmit.rules.invalidate.propose.candidates import Observation, Openings, Scored, Signal, Target
 from readmit.rules.invalidate.propose.later_evidence import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from readmit.rules.invalidate.propose.candidates import Observation, Target
 
 
 class DeclaredPremises:
