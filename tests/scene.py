@@ -14,9 +14,9 @@ from readmit.diagnosis.verification.audit_check import AuditReport, audit
 from readmit.events import EventKind
 from readmit.log.engines.sqlite_schema import APPEND_ONLY_TABLES
 from readmit.log.indexes.index_rows import stored_rows
-from readmit.log.indexes.slot_lists import KeptSlots
+from readmit.log.indexes.proven_lists import KeptSlots
 from readmit.log.kept_events import KeptLists
-from readmit.state.roles import role_of
+from readmit.state.absence import role_of
 from readmit.types import Checkpoint
 from tests.postgres import on_server
 

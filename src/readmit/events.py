@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from readmit.records.acts.event import EventKind
-from readmit.records.acts.event_fields import ItemId, Why
 from readmit.records.acts.kinds import DeclaredKind, Wording, declare
+from readmit.records.acts.operation import ItemId, Why
 from readmit.records.base import Id, Name, Note, Record, Text, Time
 
 __all__ = [

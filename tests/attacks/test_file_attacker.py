@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
     from readmit.records.acts.draft import Draft
     from readmit.records.acts.event import KeyChange
+    from readmit.trust.head_sealer import Extension
     from readmit.trust.merkle import TreeHead
-    from readmit.trust.sealer import Extension
     from readmit.trust.signer import Signer
     from tests.attacks.victim import Victim
 

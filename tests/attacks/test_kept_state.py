@@ -10,7 +10,7 @@ import pytest
 from readmit import Reason, Workspace
 from readmit.errors import TamperedError
 from readmit.lab import canonical
-from readmit.log.indexes.audience import ANY
+from readmit.log.indexes.stated import ANY
 from readmit.log.kept_events import KeptLists
 from tests.scene import Scene
 from tests.state.test_polling import steps

@@ -20,8 +20,7 @@ from readmit.lab import Scope, as_readmit
 from readmit.policies import Policy
 from readmit.records.acts.draft import draft
 from readmit.records.acts.event import Dispute, Overrule, Revoke, Settle, Supersede
-from readmit.records.acts.held_back import HeldBack, Wait
-from readmit.records.acts.writer_keys import WriterKey
+from readmit.records.acts.operation import HeldBack, Wait, WriterKey
 from readmit.records.evidence import Evidence
 from readmit.records.items import Fact, Interval
 from readmit.state.authority import authority, domain_of

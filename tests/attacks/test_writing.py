@@ -115,8 +115,8 @@ def test_what_the_cycle_writes_nobody_else_writes() -> None:
     scene = Scene()
     scene.covered()
     outcome = scene.away()
-    from readmit.records.acts.deliveries import Acknowledge, Exposed
     from readmit.records.acts.event import KeyChange
+    from readmit.records.acts.operation import Acknowledge, Exposed
 
     for kind, payload in (
         (EventKind.EXPOSE, Exposed(return_id=outcome.id, instance="i", agent="3:anntrip")),

@@ -109,10 +109,10 @@ LIMITS = {
         lambda: [
             f"{user}: {taken}" for user, taken in sorted(private(TREE / "tests")) if taken[:15] != "readmit.clients"
         ],
-        602,
+        586,
     ),
-    "come_back crosses few modules": Limit(lambda: walks()["come_back"].counted, 22, allowed=50),
-    "record crosses few modules": Limit(lambda: walks()["record"].counted, 18, allowed=41),
+    "come_back crosses few modules": Limit(lambda: walks()["come_back"].counted, 22, allowed=40),
+    "record crosses few modules": Limit(lambda: walks()["record"].counted, 18, allowed=31),
     "come_back crosses few modules above the log": Limit(lambda: walks()["come_back"].above_the_log, 22),
     "record crosses few modules above the log": Limit(lambda: walks()["record"].above_the_log, 18),
 }

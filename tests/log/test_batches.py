@@ -207,7 +207,7 @@ def test_a_batch_is_one_call_after_the_other(made: list[tuple[str, Any]], most: 
     batch, apart = (Log(SqliteConnection(":memory:"), "team") for _ in range(2))
     outcomes: list[object] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("readmit.log.gathered_observations._MOST", most)
+        patch.setattr("readmit.log.log_end._MOST", most)
         with batch.atomic():
             for kind, what in made:
                 match kind:

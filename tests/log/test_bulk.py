@@ -14,9 +14,9 @@ from readmit import Workspace
 from readmit.errors import ConflictError, NotAllowedError, RecordError
 from readmit.events import EventKind
 from readmit.lab import Scope
-from readmit.log.bulk_insert import ROWS, insert, inserted
 from readmit.log.engines.sqlite import SqliteConnection
 from readmit.log.log import Log
+from readmit.log.log_end import ROWS, insert, inserted
 from readmit.records.acts.draft import draft
 from readmit.records.evidence import Evidence
 from readmit.records.items import Fact

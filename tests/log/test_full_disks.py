@@ -11,7 +11,7 @@ import pytest
 
 from readmit import Workspace
 from readmit.errors import ReadmitError, SealError, StoreError
-from readmit.trust.watermark import FileWatermark
+from readmit.trust.pin import FileWatermark
 from tests.crash.team import prepare, verify
 from tests.scene import audited
 

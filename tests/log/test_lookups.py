@@ -14,9 +14,9 @@ from readmit.events import EventKind
 from readmit.lab import Obligation, Scope
 from readmit.log.location import open_store
 from readmit.policies import Policy
-from readmit.records.acts.deliveries import Acknowledge, Exposed
 from readmit.records.acts.draft import draft
 from readmit.records.acts.event import Event, Revoke
+from readmit.records.acts.operation import Acknowledge, Exposed
 from readmit.records.decisions import Request, Returned
 from readmit.records.evidence import Evidence
 from readmit.records.items import Fact, Frontier
@@ -184,7 +184,7 @@ ASKED = {
 @pytest.mark.parametrize("case", ASKED)
 def test_rivals(log: Log, case: str, walk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same, whether each slot is searched for or the task's whole index is walked through."""
-    monkeypatch.setattr("readmit.log.indexes.slot_lists._WALK", walk)
+    monkeypatch.setattr("readmit.log.indexes.proven_lists._WALK", walk)
     asked = ASKED[case]
     epochs = dict(zip((one.id.removeprefix("item:") for one in ITEMS), log.append(ITEMS, now=START), strict=True))
     known = {epochs[name] for name in asked.known}
@@ -195,7 +195,7 @@ def test_rivals(log: Log, case: str, walk: int, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("walk", [0, 3])
 def test_rivals_in_more_slots_than_one_statement_takes(log: Log, walk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("readmit.log.indexes.slot_lists._WALK", walk)
+    monkeypatch.setattr("readmit.log.indexes.proven_lists._WALK", walk)
     count = 1_300
     slots = [f"s{number}" for number in range(count)]
     seen_ = log.append([fact(f"a{number}", slot=slots[number], task="trip") for number in range(count)], now=START)

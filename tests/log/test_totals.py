@@ -15,7 +15,7 @@ from readmit.log.engines.sqlite import SqliteConnection
 from readmit.log.log import Log
 from readmit.records.acts.draft import draft
 from readmit.records.acts.event import Revoke
-from readmit.records.acts.moments import Void
+from readmit.records.acts.operation import Void
 from readmit.records.items import Fact
 from tests.scene import START
 

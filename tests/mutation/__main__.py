@@ -46,7 +46,7 @@ ROOMS = {
     "choose": ("src/readmit/rules/cover/choose.py", "tests/rules/cover/test_choose.py"),
     "exact": ("src/readmit/rules/cover/exact.py", "tests/rules/cover/test_exact.py"),
     "recheck": ("src/readmit/rules/readmission/recheck.py", "tests/trust/test_recheck.py"),
-    "dsse": ("src/readmit/trust/dsse.py", "tests/trust/test_dsse.py"),
+    "dsse": ("src/readmit/trust/statement.py", "tests/trust/test_dsse.py"),
     "statement": ("src/readmit/trust/statement.py", "tests/trust/test_statement.py"),
     "trust": ("src/readmit/trust/trusted_keys.py", "tests/trust/test_trust.py"),
     "view": ("src/readmit/rules/readmission/view.py", "tests/trust/test_view.py"),

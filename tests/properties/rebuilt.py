@@ -9,14 +9,14 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from readmit.log.bulk_insert import insert
 from readmit.log.engines.sql import PAGE
 from readmit.log.engines.sqlite import SqliteConnection
 from readmit.log.indexes.index_rows import INDEXES
 from readmit.log.ledger import LEDGER
 from readmit.log.log import Log
+from readmit.log.log_end import insert
 from readmit.log.tree.index_touched import draft_of
-from readmit.log.tree.remnants import NAME_KEY
+from readmit.log.tree.state_map import NAME_KEY
 from readmit.text.english import counted
 from tests.scene import indexed
 

@@ -10,15 +10,21 @@ from readmit import Answer, DutyState, Identity, Pair, Reason, State, Verdict
 from readmit.events import EventKind
 from readmit.lab import Link, Obligation, Scope, Suspect
 from readmit.policies import LookRules, Policy
-from readmit.records.acts.deliveries import Acknowledge, Exposed
 from readmit.records.acts.event import Close, Confirm, Dispute, KeyChange, Overrule, Resolve, Revoke, Settle, Supersede
 from readmit.records.acts.forgotten import Forget
-from readmit.records.acts.held_back import Approve, Decline, HeldBack, Wait
-from readmit.records.acts.leases import Lease
 from readmit.records.acts.looks import Looked, LookResult, Resource
-from readmit.records.acts.moments import Void
-from readmit.records.acts.reassignment import Reassign
-from readmit.records.acts.writer_keys import WriterKey
+from readmit.records.acts.operation import (
+    Acknowledge,
+    Approve,
+    Decline,
+    Exposed,
+    HeldBack,
+    Lease,
+    Reassign,
+    Void,
+    Wait,
+    WriterKey,
+)
 from readmit.records.decisions import (
     Envelope,
     Examination,

@@ -11,7 +11,7 @@ from readmit import Reason, Return, Workspace
 from readmit.errors import ExposureError, UnknownError
 from readmit.events import EventKind
 from readmit.lab import decode
-from readmit.records.acts.deliveries import Acknowledge, Exposed
+from readmit.records.acts.operation import Acknowledge, Exposed
 from tests.scene import HOUR, START, Scene, audited
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from readmit import Reason, Workspace
 from readmit.errors import ExposureError, QuarantineError, SealError
 from readmit.events import EventKind
 from readmit.lab import decode
-from readmit.records.acts.deliveries import Exposed
+from readmit.records.acts.operation import Exposed
 from readmit.records.decisions import Envelope
 from readmit.trust.statement import open_retractions, open_view
 from readmit.trust.trusted_keys import trusted

@@ -10,7 +10,7 @@ import pytest
 
 from readmit import Reason, State, Workspace
 from readmit.errors import ScenarioError
-from readmit.log.workspace_names import names
+from readmit.log.location import names
 from readmit.records.acts import draft as drafts
 from readmit.scenario import document as scenario
 from readmit.scenario.play import played, write_steps

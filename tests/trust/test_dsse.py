@@ -19,8 +19,8 @@ from readmit.errors import SealError
 from readmit.lab import canonical
 from readmit.records.canonical import convert
 from readmit.records.decisions import Envelope, Signature
-from readmit.trust.dsse import open_envelope, pre_authentication_encoding, seal
 from readmit.trust.private_keys import LocalSigner
+from readmit.trust.statement import open_envelope, pre_authentication_encoding, seal
 from readmit.trust.trusted_keys import keyid_of
 
 from .issued_view import KEYS, RING, SIGNER

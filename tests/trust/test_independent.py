@@ -24,8 +24,7 @@ from sigstore_models.common.v1 import PublicKey, PublicKeyDetails
 
 from readmit.errors import SealError
 from readmit.trust.merkle import consistency_proof, inclusion_proof, leaf_hash, tree_hash, verify_consistency
-from readmit.trust.notes import cosign_note, open_note, sign
-from readmit.trust.tlog import LogCheckpoint
+from readmit.trust.notes import LogCheckpoint, cosign_note, open_note, sign
 
 from .issued_view import SIGNER
 from .test_notes import KEY, NAME, OTHER

@@ -20,8 +20,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from readmit.errors import SealError
-from readmit.trust.dsse import open_envelope, seal
 from readmit.trust.private_keys import FileRing, KeyRing, MemoryRing, public_pem
+from readmit.trust.statement import open_envelope, seal
 from readmit.trust.trusted_keys import keyid_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from readmit.errors import SealError
-from readmit.trust.ed25519 import encode64
 from readmit.trust.notes import (
     COSIGNATURE,
     LONGEST_NOTE,
@@ -19,6 +18,7 @@ from readmit.trust.notes import (
     sign,
     verify_note,
 )
+from readmit.trust.private_keys import encode64
 
 from .issued_view import RING, SIGNER
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from readmit.errors import SealError
 from readmit.lab import canonical
 from readmit.trust.merkle import inclusion_proof, leaf_hash, node_hash, tree_hash
-from readmit.trust.notes import COSIGNATURE, NoteKey, cosign_note, sign
+from readmit.trust.notes import COSIGNATURE, LogCheckpoint, NoteKey, cosign_note, sign
 from readmit.trust.proofs import LARGEST_PROOF, check_proof, is_proof, prove_event
-from readmit.trust.tlog import LogCheckpoint
 
 from .issued_view import RING, SIGNER
 

@@ -16,12 +16,13 @@ from in_toto_attestation.v1.statement_pb2 import Statement as StatementMessage
 
 from readmit.errors import SealError
 from readmit.records.canonical import digest_of_set
-from readmit.trust.dsse import open_envelope, seal
 from readmit.trust.statement import (
     PAYLOAD_TYPE,
     decode_view,
     encode_view,
+    open_envelope,
     open_view,
+    seal,
     seal_view,
 )
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readmit.errors import SealError
-from readmit.trust.notes import open_note, sign
-from readmit.trust.tlog import LogCheckpoint
+from readmit.trust.notes import LogCheckpoint, open_note, sign
 
 from .issued_view import SIGNER
 from .test_notes import KEY, NAME

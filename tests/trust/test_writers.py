@@ -13,9 +13,8 @@ from readmit.events import EventKind
 from readmit.policies import Policy
 from readmit.records.acts.draft import Draft, draft
 from readmit.records.acts.event import Event, Revoke
-from readmit.records.acts.writer_keys import WriterKey
-from readmit.trust.ed25519 import encode64
-from readmit.trust.private_keys import LocalSigner
+from readmit.records.acts.operation import WriterKey
+from readmit.trust.private_keys import LocalSigner, encode64
 from readmit.trust.writer_signatures import Authority, SigningDomain, is_finding
 
 NOW = datetime(2026, 5, 4, 9, tzinfo=UTC)

@@ -10,8 +10,8 @@ import pytest
 from readmit.errors import ConflictError, NotAllowedError, RateError, UnknownError
 from readmit.events import EventKind
 from readmit.policies import Policy
-from readmit.records.acts.held_back import Wait
-from readmit.writing.limit_queue import MOST
+from readmit.records.acts.operation import Wait
+from readmit.writing.limits import MOST
 from tests.scene import Scene, audited
 from tests.writing.test_limits import ended, replace, team_of
 

@@ -19,7 +19,7 @@ from readmit.log.location import exists, names, shown
 from readmit.records.base import nfc
 from readmit.records.error_types import CheckLimitError, NotAllowedError, PendingAnswers, ReadmitError, StoreError
 from readmit.records.policy import OWNER
-from readmit.trust.signer_file import load_signer
+from readmit.trust.signer import load_signer
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ import msgspec
 from readmit.cli.item_words import agent_in_words
 from readmit.cli.output import plain, table
 from readmit.records.acts.event import Checkpoint, Event
-from readmit.records.acts.held_back import Wait
 from readmit.records.acts.kinds import sentence
-from readmit.records.acts.leases import Lease
+from readmit.records.acts.operation import Lease, Wait
 from readmit.records.decisions import Returned
 from readmit.records.evidence import Evidence
 from readmit.records.items import Item

@@ -14,16 +14,15 @@ from readmit.diagnosis.missing_needs import EVIDENCE
 from readmit.diagnosis.symptoms import Diagnosis, Symptom, Trouble
 from readmit.diagnosis.trial import rehearse
 from readmit.diagnosis.why import outcome, symptoms, unsigned, who
-from readmit.records.acts.held_back import Wait
+from readmit.records.acts.operation import Wait
 from readmit.records.identity import Identity
 from readmit.records.items import Kind
 from readmit.records.policy import OWNER, Policy
 from readmit.records.remedies import BLANK, act, come_back, depart, govern, sweep
 from readmit.rules.capture.checkpoint import checkpoint
-from readmit.state.absence import last_absence, tenure_in
-from readmit.state.roles import role_of
+from readmit.state.absence import last_absence, role_of, tenure_in
 from readmit.text.escapes import one_line
-from readmit.writing.limit_queue import waiting
+from readmit.writing.limits import waiting
 from readmit.writing.passed_plans import notices
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ import msgspec
 
 from readmit.diagnosis.unnamed_endings import REPLACING, Endings, all_endings, endings_of_return
 from readmit.diagnosis.verification.head_proofs import signed_head
-from readmit.records.acts.deliveries import Exposed
 from readmit.records.acts.event import Event, EventKind, Overrule, Supersede
 from readmit.records.acts.kinds import targets_of
 from readmit.records.acts.looks import Looked, LookResult
+from readmit.records.acts.operation import Exposed
 from readmit.records.acts.voids import Voids
 from readmit.records.decisions import Decision, Returned
 from readmit.records.error_types import ReadmitError, SealError

@@ -33,7 +33,7 @@ from readmit.state.past_returns import dispositions, recorded, worded
 from readmit.state.source_looks import sources_in_words
 from readmit.text.english import counted
 from readmit.text.escapes import one_line
-from readmit.trust.ed25519 import decode64
+from readmit.trust.private_keys import decode64
 from readmit.trust.statement import decode_retractions, decode_view
 from readmit.writing.forget import was_forgotten
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.log.kept_events import bound_to
-from readmit.records.acts.deliveries import Exposed
 from readmit.records.acts.event import Checkpoint, Event, EventKind
+from readmit.records.acts.operation import Exposed
 from readmit.records.acts.voids import Voids
 from readmit.records.canonical import canonical
 from readmit.records.decisions import Cause, Returned

@@ -26,10 +26,9 @@ from readmit.rules.capture.fold import fold
 from readmit.rules.capture.voided import evidence_without
 from readmit.rules.invalidate.repeated_statements import SameStatements
 from readmit.rules.invalidate.resolve import resolve
-from readmit.state.authority import authority, policy_in_force
+from readmit.state.authority import authority, policy_in_force, vetted
 from readmit.state.load import add_judged
 from readmit.state.past_returns import dispositions
-from readmit.state.signed_only import vetted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

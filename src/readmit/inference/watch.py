@@ -9,29 +9,27 @@ from __future__ import annotations
 
 import logging
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from readmit.inference.prepared import Prepared
 from readmit.presence.subscription import judge_view
-from readmit.records.acts.deliveries import Exposed
 from readmit.records.acts.event import Checkpoint, Event, EventKind
 from readmit.records.acts.looks import Looked
+from readmit.records.acts.operation import Exposed
 from readmit.records.base import Count, Id, Record
 from readmit.records.canonical import canonical
 from readmit.records.identity import Identity
 from readmit.records.reasons import Reason, State
 from readmit.returning.due_looks import look_for
-from readmit.workspace.workspace import desk_of
+from readmit.workspace.workspace import Workspace, desk_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
 
     from readmit.records.decisions import ReturnView
-    from readmit.workspace.workspace import Workspace
 
 logger = logging.getLogger("readmit")
 

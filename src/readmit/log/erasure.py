@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.log.engines.sql import SHIFT
-from readmit.log.tree.remnants import remnant_body, remnant_key, remnant_value
-from readmit.log.tree.state_map import key_of
+from readmit.log.tree.state_map import key_of, remnant_body, remnant_key, remnant_value
 from readmit.records.items import Frontier, Item
 from readmit.records.same_statement import kin_of
 

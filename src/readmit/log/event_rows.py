@@ -1,4 +1,7 @@
-"""Rows of the event table, and the proof that they are exactly the rows that the signed log holds for a key."""
+"""Rows of the event table, and the proof that they are exactly the rows that the signed log holds for a key.
+
+The parts of a proof of one event, read from the store and checked against the newest head.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,21 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.log.engines.sql import SHIFT, Connection, chunks
-from readmit.log.tree.remnants import is_remnant
-from readmit.log.tree.running_digest import ZERO, check_digest
-from readmit.log.tree.state_map import key_of
+from readmit.log.tree.state_map import ZERO, check_digest, is_remnant, key_of
 from readmit.records.acts.event import Event
 from readmit.records.acts.kinds import KINDS, kind_named
 from readmit.records.canonical import SALT_BYTES
 from readmit.records.error_types import TamperedError, UnknownError
 from readmit.records.items import Item
 from readmit.records.snapshot import Sighting
-from readmit.trust.commit_record import Bound, event_data, said_at
+from readmit.trust.commit_record import Bound, EventParts, event_data, said_at
 from readmit.trust.merkle import leaf_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from readmit.log.tree.commits import Commits
+
 
 COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest, signature, given"
 EVENT = COLUMNS + " FROM event "
@@ -239,3 +241,36 @@ def find_item(rows: EventRows, workspace: str, item_id: str) -> Item:
     if not isinstance(found, Item) or found.id != item_id:
         raise TamperedError(f"item {item_id!r} leads to another event: an index row was altered")
     return found
+
+
+def parts_of(rows: EventRows, epoch: int, size: int) -> EventParts:
+    """The parts for a head of ``size`` commits, which may be older than the newest one."""
+    commits = rows.commits
+    with rows.connection.reading():
+        newest = commits.head()
+        last = newest.commit.epoch
+        if not 1 <= epoch <= last:
+            raise UnknownError(f"workspace {rows.workspace!r} has no epoch {epoch}; its log ends at {last}")
+        if size > newest.edge.size:
+            raise UnknownError(
+                f"the signed head covers {size} commits, and workspace {rows.workspace!r} has {newest.edge.size}; "
+                "the head is of another log, or this one was rolled back"
+            )
+        row, event = rows.checked_row(epoch)
+        commit, record = commits.containing(epoch)
+        if commit.number > size:
+            raise UnknownError(
+                f"event {epoch} is in commit {commit.number}, and the signed head covers only {size}; use a newer head"
+            )
+        _, first, leaves = commits.leaves_of(epoch)
+        evidence = rows.evidence_for((epoch,)) if isinstance(event.payload, Item) else {}
+        return EventParts(
+            number=commit.number,
+            commit=record,
+            commit_path=commits.inclusion(commit.number, size),
+            event=rows.data(row, event, evidence),
+            leaves=leaves,
+            place=epoch - first,
+            salt=event.salt,
+            body=None if is_remnant(commits, epoch, row[6]) else bytes(row[6])[SALT_BYTES:],
+        )

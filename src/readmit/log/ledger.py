@@ -14,8 +14,7 @@ import msgspec
 from readmit.log.engines.sql import SHIFT, Connection, blob, chunks
 from readmit.log.indexes.index_rows import carried_key, carried_leaf
 from readmit.log.indexes.seen_observations import EPOCH, plain_id, sought
-from readmit.log.tree.running_digest import running
-from readmit.log.tree.state_map import is_short_form, key_of
+from readmit.log.tree.state_map import is_short_form, key_of, running
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.kinds import name_in
 from readmit.records.base import Digest, Id, Name, Record

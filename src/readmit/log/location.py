@@ -137,9 +137,21 @@ def names(place: str | Path) -> tuple[str, ...]:
         from readmit.log.engines.postgres_schema import workspaces
 
         return workspaces(str(place))
-    from readmit.log.workspace_names import names
+    import sqlite3
 
-    return names(place)
+    from readmit.log.engines.sqlite_files import unopened
+
+    file = Path(place)
+    if not file.exists():
+        return ()
+    try:
+        # Not `mode=ro`: reading a log that another process left behind may have to recover it first.
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)) as sql:
+            if not sql.execute("SELECT 1 FROM sqlite_master WHERE name = 'workspace'").fetchone():
+                return ()
+            return tuple(name for (name,) in sql.execute("SELECT name FROM workspace ORDER BY ws"))
+    except sqlite3.Error as error:
+        raise unopened(str(place), error) from error
 
 
 def _check_place(field: str, place: object) -> None:

@@ -12,22 +12,17 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from readmit.log.audit_trail import AuditTrail
-from readmit.log.bulk_insert import insert, inserted
-from readmit.log.clock_rights import Timekeeper, Timing
 from readmit.log.derived_texts import DerivedTexts
 from readmit.log.engines.sql import Connection, End, Rows, flush
-from readmit.log.event_rows import find_item
-from readmit.log.gathered_observations import Gathered
-from readmit.log.indexes.audience import ANY
+from readmit.log.event_rows import find_item, parts_of
 from readmit.log.indexes.index_rows import Indexes, name_key
 from readmit.log.indexes.seen_observations import plain_id
+from readmit.log.indexes.stated import ANY
 from readmit.log.ledger import SourceLedger
-from readmit.log.log_end import Appended, LogEnd
+from readmit.log.log_end import Appended, Gathered, LogEnd, Timekeeper, Timing, insert, inserted
 from readmit.log.memory_records import MemoryRecords
 from readmit.log.reads import LogReads
-from readmit.log.tree.event_proof import parts_of
-from readmit.log.tree.remnants import NAME_KEY
-from readmit.log.tree.state_map import key_of
+from readmit.log.tree.state_map import NAME_KEY, key_of
 from readmit.records.acts.draft import Draft, StoredEvent
 from readmit.records.acts.event import EventKind
 from readmit.records.base import utc
@@ -41,7 +36,7 @@ if TYPE_CHECKING:
     from readmit.log.engines.listener import CommitListener
     from readmit.records.acts.kinds import DeclaredKind
     from readmit.trust.commit_record import EventParts
-    from readmit.trust.sealer import Sealer
+    from readmit.trust.head_sealer import Sealer
 
 _NAME = "INSERT INTO name VALUES (?, ?, ?)"
 _NAME_KEY = key_of(NAME_KEY, "")

@@ -1,21 +1,93 @@
-"""The end of a log while events are appended to it."""
+"""The end of a log while events are appended: whose clock moves it, and the rows it adds, written together."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
-from readmit.log.engines.sql import End
+from readmit.log.engines.sql import End, Rows, SqlSession
 from readmit.records.acts.event import EventKind
+from readmit.records.error_types import StoreError
 from readmit.trust.commit_record import Bound, event_data
 from readmit.trust.merkle import leaf_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
+    from readmit.log.log import Log
     from readmit.records.acts.draft import Draft
+    from readmit.records.policy import Policy
+
+
+class Timekeeper(Protocol):
+    """Port: names the principals whose clocks may move a log's moment, and refuses an impossible clock."""
+
+    def policy(self, log: Log) -> Policy:
+        """The policy in force."""
+
+    def moves(self, entry: Draft, policy: Policy) -> bool:
+        """Whether the clock of an event's writer may move the log's moment."""
+
+    def check(self, server: datetime, policy: Policy) -> None:
+        """Raise if this host's clock differs from the server's by more than the policy allows."""
+
+
+_GOVERNING = frozenset({EventKind.GOVERN, EventKind.WRITER})
+
+
+class Timing:
+    """A log's timekeeper, with the policy of the open transaction."""
+
+    __slots__ = ("_keeper", "_known", "_turn", "_unsettled")
+
+    def __init__(self, keeper: Timekeeper) -> None:
+        self._keeper = keeper
+        self._turn = self._unsettled = -1
+        self._known: Policy | None = None
+
+    def moves(self, entry: Draft, log: Log) -> bool:
+        """Whether the writer's clock may move the log's moment."""
+        turn = log.connection.turn
+        if self._known is None or self._turn != turn:
+            self._known, self._turn = self._keeper.policy(log), turn
+            if (server := log.connection.server_now) is not None:
+                self._keeper.check(server, self._known)
+        moves = self._keeper.moves(entry, self._known)
+        if entry.kind in _GOVERNING:
+            # It may be rolled back alone, so it is read again for each event of this transaction.
+            self._unsettled = turn
+        if self._unsettled == turn:
+            self._known = None
+        return moves
+
+
+# Ten columns, the widest table, times this many stays below the 999 values that every SQLite allows.
+ROWS = 99
+
+
+def insert(sql: SqlSession, table: str, rows: Sequence[tuple[Any, ...]]) -> list[Rows]:
+    """Insert rows of a table, except those whose key is taken."""
+    done = []
+    for start in range(0, len(rows), ROWS):
+        part = rows[start : start + ROWS]
+        done.append(sql.execute(_query(table, len(part[0]), len(part)), tuple(chain.from_iterable(part))))
+    return done
+
+
+@lru_cache(100)
+def _query(table: str, columns: int, rows: int) -> str:
+    marks = f"({', '.join('?' * columns)})"
+    return f"INSERT INTO {table} VALUES {', '.join([marks] * rows)} ON CONFLICT DO NOTHING"
+
+
+def inserted(done: Iterable[Rows]) -> int:
+    """The number of inserted rows. Read after the last insert, so that a server needs one round trip."""
+    return sum(one.rowcount for one in done)
+
 
 # As in RFC 3339, within quotes and with a Z for UTC.
 _encode = msgspec.json.Encoder().encode
@@ -82,3 +154,46 @@ class LogEnd:
     def moved(self) -> End:
         """Where the log ends now."""
         return End(self.epoch, self._last)
+
+
+_MOST = 10_000
+
+
+class Gathered:
+    """Consecutive observations whose ids are new to the log."""
+
+    __slots__ = ("_base", "_before", "_end", "_entries", "_rows", "_taken", "_write")
+
+    def __init__(self, before: End, base: int, write: Callable[[Sequence[Draft], Sequence[Appended]], None]) -> None:
+        self._before = before.epoch
+        self._end = LogEnd(before)
+        self._base = base
+        self._write = write
+        self._entries: list[Draft] = []
+        self._rows: list[Appended] = []
+        self._taken: set[str] = set()
+
+    @property
+    def full(self) -> bool:
+        """Whether to write them now: more would only use memory."""
+        return len(self._rows) >= _MOST
+
+    def has(self, entry: Draft) -> bool:
+        """Whether an observation with this id is waiting."""
+        return entry.id in self._taken
+
+    def add(self, entry: Draft, now: datetime, *, moves: bool) -> End:
+        """Add one and return where the log then ends."""
+        self._end.learn(now)
+        appended = self._end.add(self._base, entry, moves=moves)
+        self._entries.append(entry)
+        self._rows.append(appended)
+        self._taken.add(entry.id)
+        return self._end.moved()
+
+    def write(self) -> None:
+        """Write all of them."""
+        if not len(self._rows) == len(self._entries) == self._end.epoch - self._before:
+            raise StoreError("an observation of this batch was interrupted half-way: undo the batch and repeat it")
+        if self._entries:
+            self._write(self._entries, self._rows)

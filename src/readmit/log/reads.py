@@ -9,22 +9,18 @@ from datetime import datetime
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from readmit.log import tail
+from readmit.log import kept_events
 from readmit.log.engines.sql import SHIFT, Connection, End, chunks, flush
 from readmit.log.event_rows import EventRows, find_item
-from readmit.log.indexes import overview
+from readmit.log.indexes import proven_lists
 from readmit.log.indexes import seen_observations as observed
-from readmit.log.indexes.audience import ANY, Row, keys_of
 from readmit.log.indexes.index_rows import worked_key
-from readmit.log.indexes.newest_events import latest_of, newest_for
+from readmit.log.indexes.proven_lists import KeptSlots, latest_of, newest_for
 from readmit.log.indexes.seen_observations import EPOCH, is_of, sought
-from readmit.log.indexes.slot_lists import KeptSlots
-from readmit.log.indexes.stated import DEPENDENCY, SLOT, LastStatements
-from readmit.log.indexes.totals import ENDED, OPENED, WriterTotals
+from readmit.log.indexes.stated import ANY, DEPENDENCY, ENDED, OPENED, SLOT, LastStatements, Row, WriterTotals, keys_of
 from readmit.log.kept_events import KeptLists, bound_to, in_slots
 from readmit.log.tree.commits import Commits
-from readmit.log.tree.running_digest import check_last
-from readmit.log.tree.state_map import key_of
+from readmit.log.tree.state_map import check_last, key_of
 from readmit.records.acts.event import Checkpoint, Event, EventKind
 from readmit.records.acts.voids import Voids
 from readmit.records.base import utc
@@ -247,7 +243,7 @@ class LogReads:
     def beginning_with(self, space: str, beginning: str, *, limit: int) -> list[str]:
         """Ids in a name space, or digests of evidence, with this prefix, in order. Ids are proven if they are all."""
         with self.connection.reading():
-            return overview.beginning_with(self._rows, space, beginning, limit)
+            return proven_lists.beginning_with(self._rows, space, beginning, limit)
 
     def milestones(self, kind: DeclaredKind, key: str = ANY, *, until: int | None = None) -> list[Event]:
         """Events of a kind that belong to the workspace as a whole, a task or an agent, in order."""
@@ -298,12 +294,12 @@ class LogReads:
     def audiences(self) -> Iterator[Row]:
         """Every distinct audience of a state event, as task, principal and role."""
         with self.connection.reading():
-            return iter(overview.audiences(self._rows))
+            return iter(proven_lists.audiences(self._rows))
 
     def slots(self) -> list[tuple[str, str]]:
         """Every slot that some item is about, with its task."""
         with self.connection.reading():
-            return overview.slots(self._rows)
+            return proven_lists.slots(self._rows)
 
     def newest_for(self, audience: Row, *, until: int, most: int) -> list[Event]:
         """The newest state events for exactly this audience, in order, proven to be the newest."""
@@ -312,14 +308,14 @@ class LogReads:
 
     def agents(self) -> Iterator[Checkpoint]:
         """The last departure of every agent that ever departed."""
-        for key in overview.keys(self._rows, EventKind.DEPART):
+        for key in proven_lists.keys(self._rows, EventKind.DEPART):
             last = self.latest(EventKind.DEPART, key)
             if last is not None and isinstance(last.payload, Checkpoint) and last.payload.identity.agent == key:
                 yield last.payload
 
     def leases(self) -> Iterator[Event]:
         """The last lease of every agent that ever had one."""
-        for key in overview.keys(self._rows, EventKind.LEASE):
+        for key in proven_lists.keys(self._rows, EventKind.LEASE):
             if (last := self.latest(EventKind.LEASE, key)) is not None:
                 yield last
 
@@ -337,4 +333,4 @@ class LogReads:
 
     def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
         """Every event in order, proven to be the one on the log."""
-        return tail.events(self._rows, since, self.head if until is None else until)
+        return kept_events.events(self._rows, since, self.head if until is None else until)

@@ -35,9 +35,8 @@ from readmit.records.snapshot import Held, WorkState
 from readmit.rules.capture.fold import fold
 from readmit.rules.capture.links import linked_needs
 from readmit.state.past_returns import dispositions, recorded
-from readmit.trust.notes import verify_note
+from readmit.trust.notes import LogCheckpoint, verify_note
 from readmit.trust.statement import open_either
-from readmit.trust.tlog import LogCheckpoint
 from readmit.trust.trusted_keys import trusted
 
 if TYPE_CHECKING:

@@ -28,8 +28,7 @@ from readmit.rules.capture.fold import fold
 from readmit.rules.capture.voided import evidence_without, state_without
 from readmit.rules.gate.judge import distinct
 from readmit.rules.invalidate.resolve import resolve
-from readmit.state.background import concerned
-from readmit.state.load import add_judged
+from readmit.state.load import add_judged, concerned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

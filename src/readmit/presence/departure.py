@@ -11,9 +11,8 @@ from readmit.records.base import require_id
 from readmit.records.error_types import ConflictError, UnknownError
 from readmit.records.identity import Identity, check_giver
 from readmit.rules.capture.checkpoint import checkpoint
-from readmit.state.absence import Absence, last_absence, received
+from readmit.state.absence import Absence, check_return, last_absence, nearest, own_tasks, received
 from readmit.state.authority import check_counts
-from readmit.state.roles import check_return, nearest, own_tasks
 
 if TYPE_CHECKING:
     from readmit.log.log import Log

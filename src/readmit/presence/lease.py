@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.records.acts.event import Checkpoint, EventKind
-from readmit.records.acts.leases import Lease
+from readmit.records.acts.operation import Lease
 from readmit.records.base import shown
 from readmit.records.error_types import LeaseError, RecordError
 from readmit.records.identity import Identity
@@ -24,15 +24,14 @@ from readmit.records.policy import AUTHOR, CENTURY
 from readmit.rules.capture.checkpoint import checkpoint
 from readmit.rules.capture.moment import later
 from readmit.state.absence import Tenure, last_absence, swept_away, tenure, tenure_in
-from readmit.state.log_moment import lagging
-from readmit.writing.author import Author
+from readmit.state.authority import lagging
+from readmit.writing.author import Author, Signatures
 from readmit.writing.new_event import append_own, new_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from readmit.log.log import Log
-    from readmit.writing.signed_writes import Signatures
     from readmit.writing.writer import Writer
 
 # A lease is renewed when a third of it has passed: a lost call or two do not end it.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from readmit.records.acts.moments import Jump
+from readmit.records.acts.operation import Jump
 from readmit.records.base import Count, Digest, Id, Name, Note, Record, Time
 from readmit.records.identity import Identity
 from readmit.records.items import Kind

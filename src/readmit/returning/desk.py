@@ -25,13 +25,13 @@ from readmit.returning.due_looks import LookBefore, look_before, look_for, with_
 from readmit.returning.expose import Asker, Bundle, acknowledge, expose, instance_of
 from readmit.returning.expose_retractions import RetractionBundle, expose_retractions
 from readmit.rules.cycle import RULES, Examined, decide, refuse, withhold
+from readmit.state.absence import check_purpose
+from readmit.state.authority import jumped
 from readmit.state.examination import examination
 from readmit.state.load import requested
-from readmit.state.log_moment import jumped
-from readmit.state.roles import check_purpose
 from readmit.trust.statement import seal_retractions, seal_view
+from readmit.writing.item_content import who
 from readmit.writing.new_event import append_own
-from readmit.writing.nfc_names import who
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import msgspec
 
-from readmit.records.acts.deliveries import Acknowledge, Exposed
 from readmit.records.acts.event import Event, EventKind
+from readmit.records.acts.operation import Acknowledge, Exposed
 from readmit.records.base import Time
 from readmit.records.canonical import canonical, decode, digest_of
 from readmit.records.decisions import Decision, Envelope, Examination, Returned, ReturnView
@@ -31,11 +31,10 @@ from readmit.rules.readmission import render
 from readmit.rules.readmission.recheck import recheck
 from readmit.rules.readmission.retract import out
 from readmit.rules.readmission.view import contents, withdrawn
-from readmit.state.absence import received
+from readmit.state.absence import received, role_of
+from readmit.state.authority import lagging
 from readmit.state.examination import examination
 from readmit.state.load import current
-from readmit.state.log_moment import lagging
-from readmit.state.roles import role_of
 from readmit.trust.statement import open_view
 from readmit.trust.trusted_keys import trusted
 from readmit.writing.new_event import append_own

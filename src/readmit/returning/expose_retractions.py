@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from readmit.records.acts.deliveries import Exposed
 from readmit.records.acts.event import Event, EventKind
+from readmit.records.acts.operation import Exposed
 from readmit.records.canonical import canonical, decode, digest_of
 from readmit.records.decisions import Decision, Envelope, Returned
 from readmit.records.error_types import ExposureError, RecordError, SealError, TamperedError
@@ -27,8 +27,8 @@ from readmit.rules.readmission import render_retractions
 from readmit.rules.readmission.recheck import recheck_retractions
 from readmit.rules.readmission.retract import out
 from readmit.rules.readmission.view import withdrawn
+from readmit.state.authority import lagging
 from readmit.state.load import current
-from readmit.state.log_moment import lagging
 from readmit.trust.statement import open_retractions
 from readmit.trust.trusted_keys import trusted
 

@@ -15,8 +15,8 @@ import msgspec
 from readmit.diagnosis.history import out_of_sight
 from readmit.log.location import MEMORY, names
 from readmit.records.acts.event import Event, EventKind
-from readmit.records.acts.held_back import Approve, Decline
 from readmit.records.acts.kinds import names_in
+from readmit.records.acts.operation import Approve, Decline
 from readmit.records.base import nfc, utc
 from readmit.records.error_types import ConflictError, ExposureError, ReadmitError, ScenarioError, UnknownError
 from readmit.records.items import Item, Receipt

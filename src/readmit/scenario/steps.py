@@ -12,8 +12,8 @@ from typing import Any, Literal, cast
 
 import msgspec
 
-from readmit.records.acts.event_fields import ItemId
 from readmit.records.acts.kinds import KINDS, DeclaredKind, load_declared_elsewhere, said_fields
+from readmit.records.acts.operation import ItemId
 from readmit.records.base import Count, Id, Name, Note, Ratio, Record, Text, Time, utc
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Answer

@@ -14,8 +14,7 @@ from readmit.records.base import Count, Digest, Record, Salt
 from readmit.records.canonical import canonical, decode, digest_of
 from readmit.records.error_types import RecordError, SealError
 from readmit.trust.merkle import inclusion_proof, leaf_hash, tree_hash, verify_inclusion
-from readmit.trust.notes import COSIGNATURE, LONGEST_NOTE, NoteKey, NoteSignature, note_text, verify_note
-from readmit.trust.tlog import LogCheckpoint
+from readmit.trust.notes import COSIGNATURE, LONGEST_NOTE, LogCheckpoint, NoteKey, NoteSignature, note_text, verify_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime, timedelta
 
-    from readmit.records.acts.writer_keys import WriterKey
+    from readmit.records.acts.operation import WriterKey
 
 PUBLIC_BYTES = 32
 

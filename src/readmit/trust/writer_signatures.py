@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from readmit.records.acts.event import Event, EventKind
-from readmit.records.acts.writer_keys import WriterKey
+from readmit.records.acts.operation import WriterKey
 from readmit.records.canonical import canonical
 from readmit.records.error_types import SealError
 from readmit.records.evidence import Evidence
 from readmit.records.policy import AUTHOR, OWNER, Policy
-from readmit.trust.dsse import pre_authentication_encoding
-from readmit.trust.ed25519 import matches, sign_with
+from readmit.trust.private_keys import matches, sign_with
+from readmit.trust.statement import pre_authentication_encoding
 from readmit.trust.trusted_keys import public_of
 
 if TYPE_CHECKING:

@@ -8,23 +8,20 @@ from typing import TYPE_CHECKING
 
 from readmit.presence.lease import Sweep, Sweeper
 from readmit.records.acts.event import Event, EventKind, Overrule
-from readmit.records.acts.held_back import Approve, Decline
-from readmit.records.acts.moments import Void
-from readmit.records.acts.reassignment import Reassign
+from readmit.records.acts.operation import Approve, Decline, Reassign, Void
 from readmit.records.arguments import explained
 from readmit.records.base import Moment, require, require_flag, require_id, utc
 from readmit.records.error_types import RecordError
 from readmit.records.policy import Policy, unreserved
 from readmit.writing.forget import Forgotten, forget
-from readmit.writing.limit_queue import waiting
+from readmit.writing.limits import waiting
 from readmit.writing.passed_plans import Notice, notices
-from readmit.writing.writer_enrolment import Writers
+from readmit.writing.workspace_keys import Keys, Writers
 
 if TYPE_CHECKING:
     from readmit.log.log import Log
     from readmit.records.acts.kinds import DeclaredKind
     from readmit.returning.desk import Desk
-    from readmit.writing.workspace_keys import Keys
 
 
 @explained

@@ -14,7 +14,7 @@ from readmit.records.base import require_id
 from readmit.records.error_types import LeaseError, QuarantineError
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity, own_id
-from readmit.state.private_bank import readable
+from readmit.state.past_returns import readable
 from readmit.workspace.return_handle import Delivery, Return
 from readmit.writing.author import Author
 

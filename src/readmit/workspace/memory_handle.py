@@ -23,8 +23,8 @@ from readmit.backends.port import Banked, MemoryBackend, Mending, Stored
 from readmit.backends.store_lines import open_backend
 from readmit.diagnosis.history import explain
 from readmit.log.ledger import TEAM, Binding
-from readmit.records.acts.deliveries import Exposed
 from readmit.records.acts.event import Close, Event, EventKind, Overrule
+from readmit.records.acts.operation import Exposed
 from readmit.records.arguments import explained
 from readmit.records.base import Count, Digest, Id, Name, Record, listed, nfc, require_digest, require_flag, shown
 from readmit.records.canonical import canonical, digest
@@ -34,8 +34,8 @@ from readmit.rules.capture.moment import later
 from readmit.rules.cycle import examine
 from readmit.rules.readmission.view import contents
 from readmit.state.absence import tenure
+from readmit.state.authority import lagging
 from readmit.state.load import current
-from readmit.state.log_moment import lagging
 from readmit.state.past_returns import dispositions, recorded
 from readmit.workspace.workspace import Workspace, desk_of
 

@@ -32,7 +32,7 @@ from readmit.sources import Looker
 from readmit.sources.lazy_prober import LazyProber
 from readmit.sources.places import Place
 from readmit.state.authority import check_in_force
-from readmit.trust.signer_file import load_signer
+from readmit.trust.signer import Signer, load_signer
 from readmit.workspace.admin import Admin
 from readmit.workspace.agent import Agent
 from readmit.workspace.return_handle import Return, past_return
@@ -45,10 +45,10 @@ from readmit.writing.item_content import (
     content_of,
     id_of,
     inherited,
+    normal,
     opened_as,
 )
 from readmit.writing.new_event import ObservationEntry, ObservationFields, Source, captured, drafts
-from readmit.writing.nfc_names import normal
 from readmit.writing.workspace_keys import Keys
 from readmit.writing.writer import Writer
 
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from readmit.records.acts.kinds import DeclaredKind
-    from readmit.trust.signer import Signer
 
 DEFAULT_NAME = "default"
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.log.erasure import erase, erase_memory
-from readmit.log.tree.remnants import remnants
+from readmit.log.tree.state_map import remnants
 from readmit.records.acts.event import Event, EventKind
 from readmit.records.acts.forgotten import Forget, remnant_of
-from readmit.records.acts.held_back import ERASED_SALT, HeldBack, Wait
 from readmit.records.acts.kinds import kind_named
 from readmit.records.acts.looks import Looked, Resource
+from readmit.records.acts.operation import ERASED_SALT, HeldBack, Wait
 from readmit.records.base import listed, require_text
 from readmit.records.canonical import canonical
 from readmit.records.error_types import ConflictError, RecordError, StoreError, UnknownError

@@ -15,8 +15,7 @@ from readmit.records.base import Id, Moment, Name, Record, Text, Time, nfc, requ
 from readmit.records.canonical import convert
 from readmit.records.error_types import RecordError
 from readmit.records.evidence import Evidence
-from readmit.writing.item_content import scope_of
-from readmit.writing.nfc_names import normal
+from readmit.writing.item_content import normal, scope_of
 
 if TYPE_CHECKING:
     from readmit.log.log import Log

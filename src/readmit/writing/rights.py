@@ -14,8 +14,7 @@ from readmit.records.evidence import Evidence
 from readmit.records.identity import OWN, is_own, own_space
 from readmit.records.items import Item, Obligation
 from readmit.records.policy import AUTHOR, OWNER, Policy
-from readmit.state.absence import is_away
-from readmit.state.roles import roles_of
+from readmit.state.absence import is_away, roles_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

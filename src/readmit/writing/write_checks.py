@@ -23,10 +23,8 @@ from readmit.records.acts.event import (
     Suspect,
 )
 from readmit.records.acts.forgotten import FORGOTTEN
-from readmit.records.acts.held_back import Approve, Decline
 from readmit.records.acts.looks import Resource
-from readmit.records.acts.moments import Void
-from readmit.records.acts.reassignment import Reassign
+from readmit.records.acts.operation import Approve, Decline, Reassign, Void
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import ConflictError, NotAllowedError, RecordError, UnknownError
 from readmit.records.evidence import Evidence, Experience
@@ -36,10 +34,10 @@ from readmit.records.policy import AUTHOR, OWNER, Policy
 from readmit.records.verdicts import Examine, Verdict
 from readmit.rules.capture.moment import later
 from readmit.state.absence import is_away
-from readmit.state.log_moment import check_void
+from readmit.state.authority import check_void
 from readmit.writing import rights
 from readmit.writing.limits import check_limits
-from readmit.writing.overrule_check import check_needed
+from readmit.writing.slot_check import check_needed
 from readmit.writing.supersede_check import Replacements, ending, over
 
 if TYPE_CHECKING:

@@ -13,23 +13,20 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.records.acts.event import EventKind, Resolve
-from readmit.records.acts.held_back import Approve
-from readmit.records.acts.moments import Void
+from readmit.records.acts.operation import Approve, Void
 from readmit.records.base import Moment, listed, nfc, require_flag, require_id, utc
 from readmit.records.error_types import NotAllowedError, RateError, RecordError
 from readmit.records.identity import check_giver
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.policy import AUTHOR, OWNER, Policy
 from readmit.rules.capture.moment import later
-from readmit.state.authority import policy_in_force
-from readmit.state.log_moment import HostClock, resumed
-from readmit.writing.author import ANYBODY, Author
-from readmit.writing.limit_queue import file, held_back
+from readmit.state.authority import HostClock, policy_in_force, resumed
+from readmit.writing.author import ANYBODY, Author, Signatures
+from readmit.writing.item_content import ItemFields, all_nfc
+from readmit.writing.limits import file, held_back
 from readmit.writing.new_event import Observer, new_event
-from readmit.writing.nfc_names import all_nfc
 from readmit.writing.passed_plans import contest_plans
 from readmit.writing.rights import concerned_by
-from readmit.writing.signed_writes import Signatures
 from readmit.writing.slot_check import SlotUse, check_expected, check_replaces, contest, counts, unseen
 from readmit.writing.write_checks import check
 
@@ -40,7 +37,6 @@ if TYPE_CHECKING:
     from readmit.log.log import Log
     from readmit.records.acts.draft import Draft
     from readmit.records.acts.kinds import DeclaredKind
-    from readmit.writing.item_content import ItemFields
 
 
 class Act:

@@ -9,9 +9,8 @@ import pytest
 from readmit import Workspace
 from readmit.diagnosis.verification.head_proofs import proof_of, signed_head, verifier_key
 from readmit.errors import SealError, UnknownError
-from readmit.trust.notes import note_text
+from readmit.trust.notes import LogCheckpoint, note_text
 from readmit.trust.proofs import check_proof
-from readmit.trust.tlog import LogCheckpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

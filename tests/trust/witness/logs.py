@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.trust.merkle import consistency_proof, leaf_hash, node_hash, tree_hash
-from readmit.trust.notes import NoteKey, sign
+from readmit.trust.notes import LogCheckpoint, NoteKey, sign
 from readmit.trust.private_keys import MemoryRing
-from readmit.trust.tlog import LogCheckpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

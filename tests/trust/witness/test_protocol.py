@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readmit.errors import SealError
-from readmit.trust.witness.protocol import LONGEST_REQUEST, MOST_HASHES, WitnessRequest
+from readmit.trust.witness.cosigner import LONGEST_REQUEST, MOST_HASHES, WitnessRequest
 
 HASH = bytes(range(32))
 LINE = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n"

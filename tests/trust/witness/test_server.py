@@ -16,7 +16,7 @@ import pytest
 from readmit.errors import AuditError, SealError, WitnessError
 from readmit.trust.notes import COSIGNATURE, NoteKey, open_note, verify_note
 from readmit.trust.witness.client import request_cosignature, witnessed
-from readmit.trust.witness.protocol import LONGEST_REQUEST, PATH
+from readmit.trust.witness.cosigner import LONGEST_REQUEST, PATH
 
 from .logs import KEY, SIGNER, Log, Running, running
 

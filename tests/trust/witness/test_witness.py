@@ -12,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit.errors import WitnessError
-from readmit.trust.notes import NoteKey, note_text, sign, verify_note
+from readmit.trust.notes import LogCheckpoint, NoteKey, note_text, sign, verify_note
 from readmit.trust.private_keys import MemoryRing
-from readmit.trust.tlog import LogCheckpoint
-from readmit.trust.witness.cosigner import Witness, open_witness
-from readmit.trust.witness.protocol import SIZE_TYPE, WitnessAnswer, WitnessRequest
+from readmit.trust.witness.cosigner import SIZE_TYPE, Witness, WitnessAnswer, WitnessRequest, open_witness
 
 from .logs import KEY, ORIGIN, SIGNER, Log
 

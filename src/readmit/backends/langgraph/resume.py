@@ -19,7 +19,6 @@ import msgspec
 from readmit.backends.langgraph.carried_state import (
     BEFORE_INPUT,
     INTERRUPT,
-    Choice,
     Deltas,
     ThreadResumed,
     history,
@@ -32,18 +31,10 @@ from readmit.backends.langgraph.carried_state import (
 from readmit.backends.langgraph.digest import short_digest
 from readmit.backends.langgraph.graph_stores import refuse_unwrapped
 from readmit.backends.langgraph.human_answers import guarded, nothing_asked
-from readmit.backends.langgraph.periods import SEAL, Filed, Periods, at, checkpoint_id, is_sealed
+from readmit.backends.langgraph.periods import SEAL, Filed, at, checkpoint_id, is_sealed
 from readmit.backends.langgraph.run_or_look import is_run, notice, past_notice, refuse_on_notice, run_store
-from readmit.backends.langgraph.thread_presence import (
-    NEVER_LEFT,
-    Attendance,
-    Bundled,
-    Presence,
-    Returning,
-    ReturnInterrupt,
-    handed_over,
-)
-from readmit.backends.langgraph.twins import APART, Steps, step
+from readmit.backends.langgraph.thread_presence import NEVER_LEFT, Attendance, ReturnInterrupt, handed_over
+from readmit.backends.langgraph.twins import APART, step
 from readmit.records.canonical import canonical
 from readmit.records.error_types import BackendError, ExposureError, LostStateError, QuarantineError
 from readmit.records.reasons import Reason
@@ -60,6 +51,10 @@ if TYPE_CHECKING:
         CheckpointTuple,
     )
 
+    from readmit.backends.langgraph.carried_state import Choice
+    from readmit.backends.langgraph.periods import Periods
+    from readmit.backends.langgraph.thread_presence import Bundled, Presence, Returning
+    from readmit.backends.langgraph.twins import Steps
     from readmit.log.log import Log
     from readmit.records.acts.event import Checkpoint as Departure
     from readmit.records.decisions import ReturnView

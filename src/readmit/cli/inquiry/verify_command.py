@@ -18,9 +18,8 @@ from readmit.records.canonical import decode, without_mark
 from readmit.records.decisions import Envelope, ReturnView
 from readmit.records.error_types import RecordError, SealError
 from readmit.text.escapes import json_text, one_line
-from readmit.trust.notes import NoteKey, note_text, read_vkeys
+from readmit.trust.notes import LogCheckpoint, NoteKey, note_text, read_vkeys
 from readmit.trust.statement import open_either
-from readmit.trust.tlog import LogCheckpoint
 from readmit.trust.trusted_keys import keyid_of
 from readmit.workspace.workspace import desk_of
 

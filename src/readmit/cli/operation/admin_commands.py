@@ -15,7 +15,7 @@ from readmit.cli.status import Status
 from readmit.records.canonical import decode_file
 from readmit.records.policy import Policy, differences
 from readmit.text.escapes import one_line
-from readmit.writing.nfc_names import normal
+from readmit.writing.item_content import normal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

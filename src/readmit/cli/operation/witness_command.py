@@ -40,8 +40,7 @@ def serve_witness(
     Speaks HTTP until it is stopped. Across machines, put HTTPS or a tunnel in front of it. Keep the state where
     nobody who can write the logs can write it.
     """
-    from readmit.trust.witness.cosigner import open_witness
-    from readmit.trust.witness.server import WitnessServer
+    from readmit.trust.witness.cosigner import WitnessServer, open_witness
 
     logs = [key for text in trusted for key in _keys(text)]
     host, port = listen_address(listen)

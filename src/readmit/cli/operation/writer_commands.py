@@ -13,7 +13,7 @@ from readmit.cli.output import table
 from readmit.records.error_types import SealError
 from readmit.text.escapes import one_line
 from readmit.trust.private_keys import public_pem
-from readmit.trust.signer_file import make_signer
+from readmit.trust.signer import make_signer
 
 
 @click.group("writers", cls=CommandGroup)

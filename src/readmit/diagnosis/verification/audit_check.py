@@ -19,23 +19,21 @@ from readmit.log.log import Log
 from readmit.log.tree.index_check import IndexCheck
 from readmit.log.tree.index_touched import TouchedCheck, draft_of
 from readmit.log.tree.log_check import LogCheck, Reached
-from readmit.log.tree.remnants import remnants
-from readmit.log.tree.state_map import Root
+from readmit.log.tree.state_map import Root, remnants
 from readmit.records.acts.event import EventKind, KeyChange
 from readmit.records.canonical import decode
 from readmit.records.error_types import SealError, StoreError, TamperedError
 from readmit.trust.head_sealer import LogSealer, keys_after, origin_of
 from readmit.trust.merkle import tree_hash, verify_consistency
-from readmit.trust.notes import NoteKey, open_note
-from readmit.trust.tlog import LogCheckpoint
+from readmit.trust.notes import LogCheckpoint, NoteKey, open_note
 from readmit.trust.trusted_keys import public_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from readmit.log.audit_trail import AuditRow
-    from readmit.records.acts.deliveries import Acknowledge, Exposed
     from readmit.records.acts.kinds import DeclaredKind
+    from readmit.records.acts.operation import Acknowledge, Exposed
     from readmit.records.decisions import Returned
 
 _NO_ROWS = tree_hash(()).hex()

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from readmit.records.error_types import SealError
 from readmit.trust.head_sealer import origin_of
 from readmit.trust.merkle import leaf_hash, verify_inclusion
-from readmit.trust.notes import NoteKey, note_text
+from readmit.trust.notes import LogCheckpoint, NoteKey, note_text
 from readmit.trust.proofs import prove_event
-from readmit.trust.tlog import LogCheckpoint
 from readmit.trust.witness.client import witnessed
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from readmit.diagnosis.verification.audit_check import AuditReport, audit
 from readmit.log.location import open_store
 from readmit.log.tree.log_check import Reached
 from readmit.records.error_types import SealError, TamperedError
-from readmit.trust.head_sealer import LogSealer, keys_after, origin_of
+from readmit.trust.head_sealer import Extension, LogSealer, keys_after, origin_of
 from readmit.trust.merkle import TreeHead, verify_consistency
 from readmit.trust.notes import NoteKey
 from readmit.trust.pin import FILE_MODE, FilePin, MemoryPin, Trust
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit.trust.private_keys import KeyRing
-    from readmit.trust.sealer import Extension
 
 
 class ReadPin(MemoryPin):

@@ -18,9 +18,8 @@ from psycopg.pq import TransactionStatus
 from readmit.log.engines.locks import Locks
 from readmit.log.engines.postgres_client import Address, PendingStatement, Unanswered, failure, in_doubt, outgoing
 from readmit.log.engines.postgres_dialect import answers, for_rows, only_reads, together, translated, writes_apart
-from readmit.log.engines.postgres_listener import Channel
-from readmit.log.engines.postgres_locks import OnServer
 from readmit.log.engines.postgres_schema import DIRECTORY, flaws_of, make, recognize, vacuum
+from readmit.log.engines.postgres_signals import Channel, OnServer
 from readmit.log.engines.shared_commit import SharedConnection, Transaction
 from readmit.log.engines.sql import ENROLL, FIND, HEAD, FoundRows, Level, Question, Rows, flush
 from readmit.log.engines.sqlite_schema import check
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from readmit.log.gathered_observations import Gathered
+    from readmit.log.log_end import Gathered
 
 # Most statements that wait. More would only use memory.
 _WAITING = 256

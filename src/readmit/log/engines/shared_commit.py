@@ -14,8 +14,7 @@ from contextlib import suppress
 from threading import get_ident
 from typing import TYPE_CHECKING
 
-from readmit.log.engines.sql import End, Level, Question, Watcher
-from readmit.log.tree.pending_changes import NOTHING, Changes
+from readmit.log.engines.sql import NOTHING, Changes, End, Level, Question, Watcher
 from readmit.records.error_types import ReadmitError, StoreError
 
 if TYPE_CHECKING:

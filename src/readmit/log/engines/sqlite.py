@@ -22,7 +22,7 @@ from readmit.records.error_types import StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from readmit.log.gathered_observations import Gathered
+    from readmit.log.log_end import Gathered
 
 BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.01

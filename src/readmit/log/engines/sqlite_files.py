@@ -19,6 +19,7 @@ from readmit.records.error_types import StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
 PRIVATE = 0o600
 # Where Linux names the file behind a descriptor. Asking for the status of a file that is written all the time makes
 # the next write store an exact time, which a commit then has to flush too: a quarter of what a commit costs.

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from readmit.log.engines.listener import Doorbell
 from readmit.log.engines.locks import InProcess, Locks
-from readmit.log.engines.sql import FIND, End, Question, Watcher
+from readmit.log.engines.sql import FIND, Changes, End, Question, Watcher
 from readmit.log.engines.sqlite_schema import flaws_of, is_made, store_id
-from readmit.log.tree.pending_changes import Changes
 from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from readmit.log.gathered_observations import Gathered
+    from readmit.log.log_end import Gathered
 
 CACHE = -32_768
 

@@ -14,9 +14,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from readmit.log.engines.sql import chunks, flush
-from readmit.log.indexes.audience import ANY, Row, keys_of
-from readmit.log.tree.running_digest import ZERO, tampered
-from readmit.log.tree.state_map import key_of
+from readmit.log.indexes.stated import ANY, Row, keys_of
+from readmit.log.tree.state_map import ZERO, key_of, tampered
 from readmit.records.acts.event import Event, EventKind
 from readmit.records.error_types import TamperedError
 from readmit.records.snapshot import SeenObservation

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from readmit.log.engines.sql import HEAD, MASK, PAGE, SHIFT, Connection, blob, chunks, whole
-from readmit.log.tree.running_digest import ZERO, continued
-from readmit.log.tree.state_map import EMPTY, Root, StateMap
+from readmit.log.tree.state_map import EMPTY, ZERO, Root, StateMap, continued
 from readmit.records.acts.event import EventKind, KeyChange
 from readmit.records.canonical import SALT_BYTES, canonical, decode, digest_of
 from readmit.records.error_types import SealError, TamperedError
 from readmit.trust.commit_record import Commit, event_data
+from readmit.trust.head_sealer import Handover, Sealer
 from readmit.trust.merkle import (
     HASH_BYTES,
     Node,
@@ -29,7 +29,6 @@ from readmit.trust.merkle import (
     tree_hash,
     verify_inclusion,
 )
-from readmit.trust.sealer import Handover, Sealer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -17,12 +17,9 @@ from readmit.log.derived_texts import derived_digest, derived_key
 from readmit.log.engines.sql import MASK, PAGE, SHIFT, SqlSession
 from readmit.log.indexes.index_rows import carried_key, carried_leaf, stored_rows, worked_key, worked_value
 from readmit.log.indexes.seen_observations import OBSERVED, block_of, covers, epochs_in
-from readmit.log.indexes.stated import FRONTIER, TERM
-from readmit.log.indexes.totals import BESIDE
+from readmit.log.indexes.stated import BESIDE, FRONTIER, TERM
 from readmit.log.ledger import LEDGER, source_digest, source_key
-from readmit.log.tree.remnants import NAME_KEY, REMNANT
-from readmit.log.tree.running_digest import ZERO, running
-from readmit.log.tree.state_map import EMPTY, Entry, Root, key_of, keys_of
+from readmit.log.tree.state_map import EMPTY, NAME_KEY, REMNANT, ZERO, Entry, Root, key_of, keys_of, running
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.kinds import KINDS
 from readmit.text.english import counted

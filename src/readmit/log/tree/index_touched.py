@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from readmit.log.engines.sql import SHIFT, Rows, SqlSession, blob, chunks
 from readmit.log.indexes.index_rows import INDEXES, Indexes
 from readmit.log.indexes.seen_observations import OBSERVED, block_of, covers, epochs_in
-from readmit.log.tree.running_digest import running
-from readmit.log.tree.state_map import key_of
+from readmit.log.tree.state_map import key_of, running
 from readmit.records.acts.draft import Draft
 from readmit.records.acts.event import Event, EventKind, KeyChange, Resolve
 from readmit.records.acts.kinds import targets_of

@@ -7,6 +7,10 @@ its hash is the root.
 
 A read follows the hashes down from the root, so whatever it returns is what the root commits to. Keys are never
 removed.
+
+Running digests: the signed map's value for a list of events, and the check of a list against it.
+
+Remnants of erased events: which there are, bound by the signed map of what the indexes answer.
 """
 
 from __future__ import annotations
@@ -20,10 +24,59 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 
 from readmit.log.engines.sql import SqlSession, chunks
+from readmit.records.canonical import SALT_BYTES, canonical
 from readmit.records.error_types import TamperedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from readmit.log.tree.commits import Commits
+
+
+ZERO = bytes(32)
+"""Where every running digest begins."""
+
+
+def continued(value: bytes, leaf: bytes) -> bytes:
+    """A running digest after one more event: the digest before it, and the digest with it.
+
+    Both are kept: the one before lets a reader check the last event alone.
+    """
+    before = value[32:] or ZERO
+    return before + hashlib.sha256(before + leaf).digest()
+
+
+def running(leaves: Iterable[bytes], value: bytes = b"") -> bytes:
+    """The running digest over some events, after those that ``value`` covers; empty for none."""
+    before, digest, sha = value[:32], value[32:] or ZERO, hashlib.sha256
+    for leaf in leaves:
+        before, digest = digest, sha(digest + leaf).digest()
+    return before + digest if before else b""
+
+
+def check_digest(value: bytes, leaves: Iterable[bytes], *, what: str) -> None:
+    """Refuse events that are not all and only what a running digest covers, in order."""
+    check_value(value, running(leaves), what=what)
+
+
+def check_value(signed: bytes, read: bytes, *, what: str) -> None:
+    """Refuse a running digest of the read rows that differs from the signed one."""
+    if read != signed:
+        raise tampered(what)
+
+
+def check_last(value: bytes, last: bytes | None, *, what: str) -> None:
+    """Refuse an event that is not the last one that a running digest covers; none if it covers nothing."""
+    if value != (b"" if last is None else continued(ZERO + value[:32], last)):
+        raise tampered(what)
+
+
+def tampered(what: str) -> TamperedError:
+    """The error for a list that is not the signed one."""
+    return TamperedError(
+        f"{what}: an event or an index row was altered, hidden, added or reordered; "
+        "run `readmit audit verify`, and restore the store from a backup"
+    )
 
 
 Entry: TypeAlias = tuple[str, bytes]
@@ -247,3 +300,36 @@ def _height(key: str) -> int:
             break
         height += 1
     return height
+
+
+REMNANT = "forgotten"
+NAME_KEY = "name_key"
+"""State-map key of the key that names made of contents are hashed with (``Log.keyed``)."""
+_NO_SALT = bytes(SALT_BYTES)
+
+
+def remnant_key(epoch: int) -> str:
+    """State-map key of the remnant of an event."""
+    return key_of(REMNANT, f"{epoch:x}")
+
+
+def remnant_value(body: bytes) -> bytes:
+    """State-map value of a remnant: the SHA-256 of the stored bytes."""
+    return hashlib.sha256(body).digest()
+
+
+def remnant_body(payload: object) -> bytes:
+    """The bytes that replace an erased salt and content."""
+    return _NO_SALT + canonical(payload)
+
+
+def is_remnant(commits: Commits, epoch: int, body: bytes) -> bool:
+    """Whether the signed log says that this is what stayed of an event."""
+    return body[:SALT_BYTES] == _NO_SALT and commits.value(remnant_key(epoch)) == remnant_value(body)
+
+
+def remnants(commits: Commits) -> dict[int, bytes]:
+    """The state-map values of all remnants, by epoch."""
+    prefix = f'["{REMNANT}","'
+    found = commits.beginning_with(prefix)
+    return {int(key[len(prefix) : -2], 16): value for key, value in found.items() if value}

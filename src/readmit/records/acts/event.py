@@ -11,16 +11,23 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from readmit.records.acts.deliveries import Acknowledge, Exposed
-from readmit.records.acts.event_fields import DisputeId, ItemId, Why
 from readmit.records.acts.forgotten import Forget
-from readmit.records.acts.held_back import Approve, Decline, Wait
 from readmit.records.acts.kinds import DeclaredKind, Wording, declare, name_in
-from readmit.records.acts.leases import Lease
 from readmit.records.acts.looks import Looked, Resource
-from readmit.records.acts.moments import Void
-from readmit.records.acts.reassignment import Reassign
-from readmit.records.acts.writer_keys import WriterKey
+from readmit.records.acts.operation import (
+    Acknowledge,
+    Approve,
+    Decline,
+    DisputeId,
+    Exposed,
+    ItemId,
+    Lease,
+    Reassign,
+    Void,
+    Wait,
+    Why,
+    WriterKey,
+)
 from readmit.records.base import Count, Digest, Id, Name, Note, Record, Text, Time
 from readmit.records.decisions import Returned
 from readmit.records.error_types import RecordError

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from readmit.records.acts.event_fields import ItemId, Why
 from readmit.records.acts.looks import Looked
+from readmit.records.acts.operation import ItemId, Why
 from readmit.records.base import Count, Name, Record
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Item

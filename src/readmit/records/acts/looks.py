@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from readmit.records.acts.event_fields import ItemId
+from readmit.records.acts.operation import ItemId
 from readmit.records.base import Count, Digest, Name, Note, Record
 from readmit.records.probes import Finding, Probe
 

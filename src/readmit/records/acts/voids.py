@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from readmit.records.acts.event import Event, Overrule
-from readmit.records.acts.leases import Lease
+from readmit.records.acts.operation import Lease
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from readmit.records.acts.moments import Jump
+    from readmit.records.acts.operation import Jump
     from readmit.records.policy import Policy
 
 

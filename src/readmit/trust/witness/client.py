@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from readmit.records.error_types import AuditError, SealError, WitnessError
-from readmit.trust.notes import COSIGNATURE, LONGEST_NOTE, NoteKey, note_text, verify_note
-from readmit.trust.tlog import LogCheckpoint, size_of
-from readmit.trust.witness.protocol import PATH, SIZE_TYPE, WitnessAnswer, WitnessRequest
+from readmit.trust.notes import COSIGNATURE, LONGEST_NOTE, LogCheckpoint, NoteKey, note_text, size_of, verify_note
+from readmit.trust.witness.cosigner import PATH, SIZE_TYPE, WitnessAnswer, WitnessRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

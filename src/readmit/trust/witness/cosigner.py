@@ -2,28 +2,96 @@
 
 The newest cosigned checkpoint of each log is in a SQLite file, so that several processes may share it. The check and
 the write are one transaction: no two requests can both extend the same state.
+
+The request of c2sp.org/tlog-witness: a checkpoint, and the proof that it extends the one of the old size.
+
+The witness as an HTTP server of the standard library.
+
+It speaks plain HTTP. Across machines, put it behind something that speaks HTTPS.
 """
 
 from __future__ import annotations
 
 import os
+import socket
 import sqlite3
 from contextlib import closing
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from readmit.records.error_types import SealError, WitnessError
-from readmit.trust.merkle import EMPTY, verify_consistency
-from readmit.trust.notes import COSIGNATURE, NoteKey, cosign_note, note_text, open_note
-from readmit.trust.private_keys import FILE_MODE, FileRing
-from readmit.trust.tlog import LogCheckpoint
-from readmit.trust.witness.protocol import SIZE_TYPE, WitnessAnswer, WitnessRequest
+from readmit.trust.merkle import EMPTY, HASH_BYTES, verify_consistency
+from readmit.trust.notes import (
+    COSIGNATURE,
+    LONGEST_NOTE,
+    LogCheckpoint,
+    NoteKey,
+    cosign_note,
+    note_text,
+    open_note,
+    size_of,
+)
+from readmit.trust.private_keys import FILE_MODE, FileRing, decode64, encode64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from readmit.trust.signer import Signer
+
+
+PATH = "/add-checkpoint"
+MOST_HASHES = 63
+SIZE_TYPE = "text/x.tlog.size"
+TEXT_TYPE = "text/plain; charset=utf-8"
+# A hash takes 44 characters of base64 and a newline; a line more says the old size.
+LONGEST_REQUEST = LONGEST_NOTE + 45 * (MOST_HASHES + 1)
+
+
+class WitnessRequest(msgspec.Struct, frozen=True):
+    """A log's request for a cosignature. ``old`` is the last size that the witness cosigned."""
+
+    old: int
+    proof: tuple[bytes, ...]
+    note: bytes
+
+    def to_bytes(self) -> bytes:
+        lines = (f"old {self.old}", *map(encode64, self.proof), "")
+        return "".join(f"{line}\n" for line in lines).encode() + self.note
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> WitnessRequest:
+        """Read a request strictly; ``SealError`` names its fault."""
+        if len(body) > LONGEST_REQUEST:
+            raise SealError(f"request: {len(body)} bytes are too long; the limit is {LONGEST_REQUEST}")
+        head, blank, note = body.partition(b"\n\n")
+        if not blank:
+            raise SealError("request: expected an old size, a proof, a blank line and a checkpoint")
+        try:
+            first, *rest = head.decode("ascii").split("\n")
+        except UnicodeDecodeError:
+            raise SealError("request: the lines before the checkpoint are not ASCII") from None
+        word, _, size = first.partition(" ")
+        if word != "old":
+            raise SealError("request: the first line is not `old` and a size")
+        if len(rest) > MOST_HASHES:
+            raise SealError(f"request: a proof has at most {MOST_HASHES} hashes")
+        proof = tuple(decode64(line, "request: proof") for line in rest)
+        if any(len(one) != HASH_BYTES for one in proof):
+            raise SealError(f"request: each hash of the proof has {HASH_BYTES} bytes")
+        return cls(size_of(size, "request: old size"), proof, note)
+
+
+class WitnessAnswer(msgspec.Struct, frozen=True):
+    """A witness's answer: an HTTP status and a body."""
+
+    status: HTTPStatus
+    body: bytes
+    kind: str = TEXT_TYPE
+
 
 _FORMAT = 1
 _WAIT = 10.0  # seconds for another process that writes
@@ -129,3 +197,63 @@ def _connect(state: Path) -> sqlite3.Connection:
 
 def _refused(status: HTTPStatus, reason: str) -> WitnessAnswer:
     return WitnessAnswer(status, f"{reason}\n".encode(errors="backslashreplace"))
+
+
+PATIENCE = 10.0  # seconds that a connection may be silent
+_BACKLOG = 64
+
+
+class WitnessServer(ThreadingHTTPServer):
+    """Serves one witness. ``report`` gets one line for each answer."""
+
+    daemon_threads = True
+    request_queue_size = _BACKLOG
+
+    def __init__(self, address: tuple[str, int], witness: Witness, report: Callable[[str], None]) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self.witness = witness
+        self.report = report
+        super().__init__(address, _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the base class's signature
+        """A connection that broke concerns that client alone."""
+        self.report("a connection broke")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: WitnessServer
+    protocol_version = "HTTP/1.1"
+    server_version = "readmit-witness"
+    sys_version = ""
+    timeout = PATIENCE
+
+    def do_POST(self) -> None:
+        answer = self._answer()
+        self.server.report(f"{self.path!r}: {answer.status.value} {answer.status.phrase}")
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.kind)
+        self.send_header("Content-Length", str(len(answer.body)))
+        if answer.status is not HTTPStatus.OK:
+            # The body may not have been read; what follows on this connection could be anything.
+            self.send_header("Connection", "close")
+            self.close_connection = True
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    def _answer(self) -> WitnessAnswer:
+        if self.path != PATH:
+            return WitnessAnswer(HTTPStatus.NOT_FOUND, f"path: use {PATH}\n".encode())
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit()) or "Transfer-Encoding" in self.headers:
+            return WitnessAnswer(HTTPStatus.LENGTH_REQUIRED, b"Content-Length: say how long the request is\n")
+        if len(length) > len(str(LONGEST_REQUEST)) or int(length) > LONGEST_REQUEST:
+            return WitnessAnswer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, b"request: %d bytes at most\n" % LONGEST_REQUEST)
+        body = self.rfile.read(int(length))
+        try:
+            return self.server.witness.add(body)
+        except Exception as error:  # noqa: BLE001 - nothing is cosigned, and the server stays up
+            self.server.report(f"failed: {type(error).__name__}: {error}")
+            return WitnessAnswer(HTTPStatus.INTERNAL_SERVER_ERROR, b"the witness failed; see its output\n")
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's signature
+        """The base class logs requests; ``report`` does here."""
