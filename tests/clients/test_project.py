@@ -3,42 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import unicodedata
 from pathlib import Path
 
 import pytest
 
-from readmit.clients.known_clients import CLIENTS
 from readmit.clients.project import client_policy, data_folder, open_project, project_of, spool_folder
 from readmit.errors import StoreError
+from tests.clients.home import git
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home of the test's own, with nothing in it."""
-    folder = tmp_path / "home"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    for name in ("XDG_DATA_HOME", "READMIT_DATA", *(client.variable for client in CLIENTS.values() if client.variable)):
-        monkeypatch.delenv(name, raising=False)
-    return folder
-
-
-def git(*arguments: object, cwd: Path) -> None:
-    command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always"]
-    subprocess.run([*command, *map(str, arguments)], cwd=cwd, check=True, capture_output=True)
-
-
-@pytest.fixture
-def repo(tmp_path: Path) -> Path:
-    top = tmp_path / "shop"
-    top.mkdir()
-    git("init", "-q", ".", cwd=top)
-    (top / "pyproject.toml").write_text("")
-    git("add", "-A", cwd=top)
-    git("commit", "-qm", "one", cwd=top)
-    return top
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def test_a_plain_repository_is_one_project_from_any_of_its_folders(repo: Path, home: Path) -> None:

@@ -81,6 +81,11 @@ class Invocation(NamedTuple):
         else:
             show(*parts)
 
+    def say_lines(self, *lines: str) -> None:
+        """Print lines for a person as they come; nothing if the outcome is to be one JSON object."""
+        if not self.json:
+            show(*lines)
+
     def acting(self, by: str | None) -> Workspace:
         """The workspace for an act of the owner, or of the overseer ``by``.
 

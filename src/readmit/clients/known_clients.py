@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -15,12 +16,24 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from readmit.clients.project import Project
+
 Moment: TypeAlias = Literal["start", "prompt", "tool", "compact", "end"]
 Form: TypeAlias = Literal["claude", "codex", "gemini", "opencode"]
 """How a client writes an MCP entry."""
 
 SECONDS: Mapping[Moment, int] = {"start": 5, "prompt": 3, "tool": 2, "compact": 3, "end": 3}
 """The time that a client is asked to give each moment. A hook ends itself before. Codex gives an end at most 3 s."""
+
+DOES: Mapping[Moment, str] = {
+    "start": "a session that starts, resumes, forks or was compacted reads what no longer holds, then what does",
+    "prompt": "if a file changed on which something rests that the session holds, it is said once",
+    "tool": "one line goes to a spool file; nothing is said",
+    "compact": "the departure is written; nothing is said",
+    "end": "the departure is written; nothing is said",
+}
+"""What readmit does at each moment, for the person who installs it."""
+MOST_MEMORY_FILES = 200
 
 
 @dataclass(frozen=True)
@@ -34,7 +47,7 @@ class KnownClient:
     folder: str
     """Its folder below the user's home."""
     variable: str
-    """The environment variable that names another folder instead."""
+    """The environment variable that names another place for it."""
     events: Mapping[Moment, tuple[str, ...]]
     """The client's own events of each moment."""
     form: Form
@@ -50,6 +63,8 @@ class KnownClient:
     """Patterns of the files that it loads in a checkout, from the top and from every folder down to the session's."""
     user_memory: tuple[str, ...]
     """Patterns of the user's own files that it loads, below its folder."""
+    below_variable: str = ""
+    """Where below that place its folder is."""
     timeout_unit: int = 1
     """How many of its units of a timeout are a second."""
     trust: str = ""
@@ -64,11 +79,9 @@ class KnownClient:
         """A path below the client's folder, or below the user's home if it begins with ``~/``."""
         given = os.environ.get(self.variable, "")
         if path.startswith("~/"):
-            # A folder that a variable names holds everything of the client, also what is otherwise beside it.
-            return (Path(given) if given and self.form == "claude" else _user_home()) / path[2:]
-        if given:
-            return Path(given) / ("opencode" if self.variable == "XDG_CONFIG_HOME" else "") / path
-        return _user_home() / self.folder / path
+            # A variable that names the folder itself moves also what is otherwise beside it.
+            return (Path(given) if given and not self.below_variable else _user_home()) / path[2:]
+        return (Path(given) / self.below_variable if given else _user_home() / self.folder) / path
 
     def memory_folder(self, worktree: Path) -> Path | None:
         """The folder in which the client keeps its own notes about a checkout; none if it keeps none."""
@@ -76,11 +89,30 @@ class KnownClient:
             return self.place(f"projects/{claude_slug(worktree)}/memory")
         return self.place("memories") if self.form == "codex" else None
 
+    def memory_files(self, project: Project) -> tuple[Path, ...]:
+        """The memory files that it loads in a project, of the checkout and of the user, as far as they are there."""
+        folders = [project.worktree]
+        for name in filter(None, project.package.split("/")):
+            folders.append(folders[-1] / name)
+        own = self.memory_folder(project.worktree)
+        found = [
+            *(path for folder in folders for pattern in self.project_memory for path in _matching(folder, pattern)),
+            *(path for pattern in self.user_memory for path in _matching(self.place(""), pattern)),
+            *(_matching(own, "*.md") if own is not None else ()),
+        ]
+        return tuple(dict.fromkeys(found))[:MOST_MEMORY_FILES]
+
     def transcripts(self, worktree: Path) -> Path | None:
         """The folder of its transcripts of sessions in a checkout; none if they are not read."""
         if self.form == "claude":
             return self.place(f"projects/{claude_slug(worktree)}")
         return self.place("sessions") if self.form == "codex" else None
+
+
+def _matching(folder: Path, pattern: str) -> list[Path]:
+    with suppress(OSError):
+        return sorted(path for path in folder.glob(pattern) if path.is_file())
+    return []
 
 
 def claude_slug(worktree: Path) -> str:
@@ -141,7 +173,8 @@ CLIENTS: Mapping[str, KnownClient] = {
             title="Gemini CLI",
             programs=("gemini",),
             folder=".gemini",
-            variable="",
+            variable="GEMINI_CLI_HOME",
+            below_variable=".gemini",
             events={"start": ("SessionStart",), "end": ("SessionEnd",)},
             form="gemini",
             hooks_file="settings.json",
@@ -158,12 +191,13 @@ CLIENTS: Mapping[str, KnownClient] = {
             programs=("opencode",),
             folder=".config/opencode",
             variable="XDG_CONFIG_HOME",
+            below_variable="opencode",
             events={"start": ("session.created",), "end": ("session.deleted",)},
             form="opencode",
             hooks_file="plugin/readmit.js",
             mcp_file="opencode.json",
             local_hooks_file=".opencode/plugin/readmit.js",
-            local_mcp_file="opencode.json",
+            local_mcp_file=".opencode/opencode.json",
             project_memory=("AGENTS.md", "CLAUDE.md"),
             user_memory=("AGENTS.md",),
         ),

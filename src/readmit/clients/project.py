@@ -13,7 +13,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.records.base import nfc
 from readmit.records.error_types import ConflictError, StoreError
@@ -107,43 +107,45 @@ def project_of(cwd: Path) -> Project:
     return Project(key, common, worktree, _package(here, worktree), data_folder() / "projects" / key)
 
 
+class PolicyChoice(NamedTuple):
+    """A setting of the policy that differs from the default, and why."""
+
+    group: str
+    setting: str
+    value: object
+    reason: str
+
+
+CHOICES = (
+    # A client cuts a hook's text at 10,000 bytes, or at 10,000 characters.
+    PolicyChoice("budgets", "items", 40, "a start prints at most 9,500 bytes, whatever is remembered"),
+    PolicyChoice("budgets", "chars", 3_500, "the same; what frames the texts takes as much again"),
+    PolicyChoice("budgets", "item_chars", 400, "a remembered line is a sentence; a pasted document stays out"),
+    PolicyChoice("budgets", "retractions", 24, "what no longer holds comes first, and the rest is counted"),
+    PolicyChoice("budgets", "retraction_chars", 2_000, "a session remembers texts, not ids: withdrawn texts are named"),
+    PolicyChoice("evidence", "drafts", "confirm", "what a model wrote counts once a person or a probe confirmed it"),
+    PolicyChoice("evidence", "on_concurrent", ("user",), "your word stands before an agent's; agents are equals"),
+    PolicyChoice(
+        "returns", "on_incomplete", "partial", "one duty without its evidence keeps no session from the others"
+    ),
+    PolicyChoice("returns", "fill", "always", "few sessions owe a duty; all need what is known about the repository"),
+    PolicyChoice("looks", "seconds", 1, "a start has two seconds for everything"),
+    PolicyChoice("looks", "total_seconds", 1, "the same; what nobody looked at is said to be unseen"),
+)
+"""Every choice of ``client_policy`` but the folders that are looked at, which are the checkout's and the clients'."""
+
+
 def client_policy(project: Project) -> Policy:
-    """The policy that a project's workspace starts under. Each choice that differs from the default has its reason."""
+    """The policy that a project's workspace starts under: ``CHOICES``, without network and commands."""
     from readmit.clients.known_clients import CLIENTS
-    from readmit.records.policy import Budgets, EvidenceRules, LookRules, Policy, ReturnRules
+    from readmit.records.policy import Policy
 
     folders = [project.worktree, *(folder for client in CLIENTS.values() if (folder := client.home()) is not None)]
-    return Policy(
-        budgets=Budgets(
-            # A client cuts a hook's text at 10,000 bytes. Held and withdrawn texts, at most two bytes for every
-            # character and with what frames them, stay below the 9,500 that a start prints.
-            items=40,
-            chars=3_500,
-            item_chars=400,
-            # A session remembers texts, not ids: it is reminded of what it held, marked as withdrawn.
-            retractions=24,
-            retraction_chars=2_000,
-        ),
-        evidence=EvidenceRules(
-            # A start has the weight of a system message. Drafts of a model wait until a person or a probe confirms.
-            drafts="confirm",
-            # What the user said stands before what an agent concluded at the same time; agents are equals.
-            on_concurrent=("user",),
-        ),
-        returns=ReturnRules(
-            # One duty that lacks its evidence is no reason to send a session away from the others.
-            on_incomplete="partial",
-            # Few sessions owe a duty, and those that do still need what is known about the repository.
-            fill="always",
-        ),
-        looks=LookRules(
-            # A start has two seconds for everything.
-            seconds=1,
-            total_seconds=1,
-            # The checkout, and the clients' own folders for the user's memory files. No network and no command.
-            roots=tuple(dict.fromkeys(str(folder) for folder in folders if _is_storable(str(folder)))),
-        ),
-    )
+    roots = tuple(dict.fromkeys(str(folder) for folder in folders if _is_storable(str(folder))))
+    groups: dict[str, dict[str, object]] = {"looks": {"roots": roots}}
+    for choice in CHOICES:
+        groups.setdefault(choice.group, {})[choice.setting] = choice.value
+    return Policy().changed(**groups)
 
 
 def open_project(project: Project) -> Workspace:

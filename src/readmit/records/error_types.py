@@ -20,6 +20,7 @@
     ├── ProbeError          a source cannot be captured: it is not there, not allowed, too large or too slow
     │   └── GoneError       it is not there
     ├── CheckLimitError     a check of memory files would take more time or memory than it may
+    ├── SettingsError       a client's settings cannot be read or changed; nothing was
     ├── BackendError        a memory backend is missing, misconfigured, down or not as expected
     └── ModelError          a model cannot be used: its name, key, file, package or answers
         └── PendingAnswers  requests wait in a batch directory; run again when they are answered
@@ -114,6 +115,10 @@ class ProbeError(ReadmitError):
 
 class GoneError(ProbeError):
     """The source is missing, or the captured text is missing from it."""
+
+
+class SettingsError(ReadmitError):
+    """A coding agent's settings cannot be read or changed. Nothing was changed."""
 
 
 class CheckLimitError(ReadmitError):
