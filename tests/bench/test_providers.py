@@ -103,8 +103,14 @@ PASSING = {
 }
 
 
+# One of each kind: denied, broken, cut off, too slow, not in the form. The others differ in the number alone.
+OFTEN = ("401", "500", "half a response", "never answering", "no choice")
+
+
 @KINDS
-@pytest.mark.parametrize("name", PASSING)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in OFTEN else pytest.mark.slow) for name in PASSING]
+)
 def test_what_may_pass_leaves_episodes_open_and_the_same_command_goes_on(
     name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

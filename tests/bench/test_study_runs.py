@@ -28,15 +28,30 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from readmit_bench.run_status import RunStatus
 
-def test_smoke_needs_neither_download_nor_model(tmp_path: Path) -> None:
-    told = run(RunOrder(study="smoke"), tmp_path)
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunStatus]:
+    """A finished run of the smoke study, which is only read, and what was told of it."""
+    folder = tmp_path_factory.mktemp("made") / "smoke"
+    return folder, run(RunOrder(study="smoke"), folder)
+
+
+@pytest.fixture
+def smoke(made: tuple[Path, RunStatus], tmp_path: Path) -> Path:
+    """A copy of that run, to go on with."""
+    return shutil.copytree(made[0], tmp_path / "smoke")
+
+
+def test_smoke_needs_neither_download_nor_model(made: tuple[Path, RunStatus]) -> None:
+    folder, told = made
     assert told.complete
     assert (told.planned, told.failed) == (18 * 6, 0)
     assert told.episodes == 18
     assert told.seconds > 0
-    assert [note for note in read_plan(tmp_path).notes if "would score VIA 100.00 and IIR 0.00 on stale" in note]
-    counts = Counter((result.benchmark, result.method) for result in read_results(tmp_path))
+    assert [note for note in read_plan(folder).notes if "would score VIA 100.00 and IIR 0.00 on stale" in note]
+    counts = Counter((result.benchmark, result.method) for result in read_results(folder))
     assert set(counts.values()) == {6, 3, 9}
 
 
@@ -98,28 +113,25 @@ def test_vectors_are_kept_by_embedder_and_a_run_without_any_keeps_none(tmp_path:
     assert again.read_vectors("two", list(many)) == {"digest 7": b"other"}
 
 
-def test_a_second_run_adds_nothing(tmp_path: Path) -> None:
-    run(RunOrder(study="smoke"), tmp_path)
-    before = (tmp_path / RESULTS).read_bytes()
-    run(RunOrder(study="smoke"), tmp_path)
-    assert (tmp_path / RESULTS).read_bytes() == before
+def test_a_second_run_adds_nothing(smoke: Path) -> None:
+    before = (smoke / RESULTS).read_bytes()
+    run(RunOrder(study="smoke"), smoke)
+    assert (smoke / RESULTS).read_bytes() == before
 
 
 @pytest.mark.parametrize("cut", [2, 700, 20_000])
-def test_a_torn_line_is_written_again_and_nothing_else(tmp_path: Path, cut: int) -> None:
-    run(RunOrder(study="smoke"), tmp_path)
-    whole = {result.key: (result.view, result.seen, result.manbench) for result in read_results(tmp_path)}
-    data = (tmp_path / RESULTS).read_bytes()
-    (tmp_path / RESULTS).write_bytes(data[:-cut])
-    assert not status(tmp_path).complete
-    run(RunOrder(study="smoke"), tmp_path)
-    assert {result.key: (result.view, result.seen, result.manbench) for result in read_results(tmp_path)} == whole
-    assert len((tmp_path / RESULTS).read_bytes().splitlines()) == len(whole)
+def test_a_torn_line_is_written_again_and_nothing_else(smoke: Path, cut: int) -> None:
+    whole = {result.key: (result.view, result.seen, result.manbench) for result in read_results(smoke)}
+    data = (smoke / RESULTS).read_bytes()
+    (smoke / RESULTS).write_bytes(data[:-cut])
+    assert not status(smoke).complete
+    run(RunOrder(study="smoke"), smoke)
+    assert {result.key: (result.view, result.seen, result.manbench) for result in read_results(smoke)} == whole
+    assert len((smoke / RESULTS).read_bytes().splitlines()) == len(whole)
 
 
-def test_killed_and_resumed_it_ends_the_same(tmp_path: Path) -> None:
-    one, two = tmp_path / "one", tmp_path / "two"
-    run(RunOrder(study="smoke"), one)
+def test_killed_and_resumed_it_ends_the_same(made: tuple[Path, RunStatus], tmp_path: Path) -> None:
+    one, two = made[0], tmp_path / "two"
     command = [sys.executable, "-m", "readmit", "bench", "run", "smoke", "--out", str(two)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while process.poll() is None and not ((two / RESULTS).exists() and (two / RESULTS).stat().st_size > 2000):
@@ -137,9 +149,10 @@ def test_a_directory_holds_one_run(tmp_path: Path) -> None:
         run(RunOrder(study="smoke", methods=("Static",)), tmp_path)
 
 
-def test_shuffled_labels_give_the_same_views_byte_for_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shuffled_labels_give_the_same_views_byte_for_byte(
+    made: tuple[Path, RunStatus], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A whole run, with every episode scored against another episode's labels of the same benchmark."""
-    run(RunOrder(study="smoke"), tmp_path / "true")
 
     def shuffled(*args: Any, **kwargs: Any) -> Cases:
         found = planned_cases(*args, **kwargs)
@@ -151,12 +164,10 @@ def test_shuffled_labels_give_the_same_views_byte_for_byte(tmp_path: Path, monke
 
     monkeypatch.setattr(study_runs, "planned_cases", shuffled)
     run(RunOrder(study="smoke"), tmp_path / "shuffled")
-    views = [
-        {result.key: msgspec.json.encode(result.view) for result in read_results(tmp_path / name)}
-        for name in ("true", "shuffled")
-    ]
+    runs = [read_results(folder) for folder in (made[0], tmp_path / "shuffled")]
+    views = [{result.key: msgspec.json.encode(result.view) for result in results} for results in runs]
     assert views[0] == views[1]
-    scores = [[result.seen or result.manbench for result in read_results(tmp_path / n)] for n in ("true", "shuffled")]
+    scores = [[result.seen or result.manbench for result in results] for results in runs]
     assert scores[0] != scores[1]
 
 

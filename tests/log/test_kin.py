@@ -9,6 +9,7 @@ import pytest
 
 from readmit.events import EventKind
 from readmit.lab import Obligation, Scope
+from readmit.log.engines.sql import CHUNK
 from readmit.log.location import open_store
 from readmit.records.acts.draft import draft
 from readmit.records.items import Fact, Frontier, RoleConstraint
@@ -110,10 +111,13 @@ def test_duties_and_what_has_a_slot_are_not_filed(log: Log) -> None:
     assert kin(log, OTHERS["a slot"]) == []
 
 
-def test_kin_of_more_items_than_one_statement_takes(log: Log) -> None:
-    facts = [Fact(id=f"m{number}", scope=scope(), **{**SAID, "text": f"text {number}"}) for number in range(1_300)]
+@pytest.mark.parametrize("chunk", [30, pytest.param(CHUNK, marks=pytest.mark.slow)])
+def test_kin_of_more_items_than_one_statement_takes(log: Log, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("readmit.log.engines.sql.CHUNK", chunk)
+    count = 2 * chunk + chunk // 2
+    facts = [Fact(id=f"m{number}", scope=scope(), **{**SAID, "text": f"text {number}"}) for number in range(count)]
     add(log, *facts)
-    assert len(log.kin(facts, until=log.head, known=frozenset({1, 1_300}))) == 1_298
+    assert len(log.kin(facts, until=log.head, known=frozenset({1, count}))) == count - 2
 
 
 def test_each_workspace_has_its_own(place: Path | str, log: Log) -> None:

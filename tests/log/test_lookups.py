@@ -12,6 +12,7 @@ import pytest
 from readmit import Identity
 from readmit.events import EventKind
 from readmit.lab import Obligation, Scope
+from readmit.log.engines.sql import CHUNK
 from readmit.log.location import open_store
 from readmit.policies import Policy
 from readmit.records.acts.draft import draft
@@ -194,9 +195,13 @@ def test_rivals(log: Log, case: str, walk: int, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("walk", [0, 3])
-def test_rivals_in_more_slots_than_one_statement_takes(log: Log, walk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("chunk", [30, pytest.param(CHUNK, marks=pytest.mark.slow)])
+def test_rivals_in_more_slots_than_one_statement_takes(
+    log: Log, chunk: int, walk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("readmit.log.engines.sql.CHUNK", chunk)
     monkeypatch.setattr("readmit.log.indexes.proven_lists._WALK", walk)
-    count = 1_300
+    count = 2 * chunk + chunk // 2
     slots = [f"s{number}" for number in range(count)]
     seen_ = log.append([fact(f"a{number}", slot=slots[number], task="trip") for number in range(count)], now=START)
     hidden = [fact(f"b{number}", slot=slots[number], roles=("buyer",)) for number in range(count)]
