@@ -108,7 +108,7 @@ def test_a_view_of_one_tenant_does_not_open_in_another(tmp_path: Path) -> None:
         assert stored is not None
         sql = blue._desk.log.connection.sql
         with untriggered(sql):
-            sql.execute("UPDATE decision SET envelope = ? WHERE return_id = ?", (stored.envelope, own.id))
+            sql.execute("UPDATE decision SET seal = ? WHERE return_id = ?", (stored.seal, own.id))
         with pytest.raises(ReadmitError) as caught:
             own.expose()
         assert getattr(caught.value, "reasons", ()) == (Reason.SIGNATURE_INVALID,)

@@ -298,7 +298,7 @@ def test_a_derived_text_cannot_be_exchanged(victim: Victim) -> None:
 
 def test_an_admitted_return_without_its_envelope_is_not_marked_as_exposed(victim: Victim) -> None:
     with tampered(victim) as sql:
-        sql.execute("UPDATE decision SET envelope = NULL WHERE return_id = ?", (victim.issued.id,))
+        sql.execute("UPDATE decision SET seal = NULL WHERE return_id = ?", (victim.issued.id,))
     assert "log_altered" in attempt(victim, "expose").refusal
     with victim.open() as team:
         assert team._desk.log.named(EventKind.EXPOSE, victim.issued.id) is None

@@ -36,8 +36,9 @@ PLACES = {
     "the bodies of events": "UPDATE event SET body = ? WHERE kind IN ('record', 'govern', 'key')",
     "the moments of events": "UPDATE event SET at = ?",
     "the sources of memories": "UPDATE source SET body = ?",
-    "a filed decision": "UPDATE decision SET body = ?",
-    "an envelope": "UPDATE decision SET envelope = ?",
+    "a decision": "UPDATE audit SET body = ? WHERE kind = 'decision'",
+    "the signature of a view": "UPDATE decision SET seal = ?",
+    "where a decision is": "UPDATE decision SET last = ?",
 }
 # Whatever the column: SQLite keeps a value of any type in it.
 VALUES = st.one_of(

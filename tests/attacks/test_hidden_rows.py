@@ -313,9 +313,9 @@ def test_a_memory_that_was_not_given_back_stays_so_if_another_decision_is_filed(
     second = scene.come_back()
     second.expose()
     assert scene.ann().recall() == ()
-    bodies = {row[1]: bytes(row[2]) for row in rows_of(scene, "decision", "1 = 1")}
-    scene.sql("UPDATE decision SET body = ? WHERE return_id = ?", bodies[first.id], second.id)
+    bodies = {row[1]: bytes(row[4]) for row in rows_of(scene, "audit", "kind = 'decision'")}
+    scene.sql("UPDATE audit SET body = ? WHERE kind = 'decision' AND return_id = ?", bodies[first.id], second.id)
     with pytest.raises(TamperedError, match="is not the one in the log"):
         scene.ann().recall()
-    scene.sql("UPDATE decision SET body = ? WHERE return_id = ?", bodies[second.id], second.id)
+    scene.sql("UPDATE audit SET body = ? WHERE kind = 'decision' AND return_id = ?", bodies[second.id], second.id)
     assert is_intact(scene)

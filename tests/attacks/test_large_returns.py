@@ -60,7 +60,9 @@ def written(case: Case, count: int) -> int:
     returned = scene.come_back()
     last = scene.disposition(f"i{count - 1}")
     assert case.reason in last.reasons
-    return sum(len(row.body) for row in scene.team._desk.log.audit.rows() if row.return_id == returned.id)
+    audit = scene.team._desk.log.audit
+    rows = sum(len(row.body) for row in audit.rows() if row.return_id == returned.id)
+    return rows + sum(map(len, audit.candidates(returned.decision)))
 
 
 @pytest.mark.parametrize("name", CASES)

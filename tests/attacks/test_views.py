@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from readmit import Pair, Reason, Return, Workspace
 from readmit.errors import ExposureError, NotAllowedError, SealError, TamperedError
-from readmit.lab import canonical, decode
-from readmit.records.decisions import Envelope
+from readmit.lab import canonical
 from readmit.returning.expose import Asker, expose
 from readmit.trust.statement import seal_view
 from tests.keys import keys_of
@@ -277,21 +276,24 @@ def test_a_view_whose_items_were_tampered_with_does_not_open(case: str) -> None:
     }[case]
     stored = scene.team._desk.log.audit.decision(outcome.id)
     assert stored is not None
-    genuine = decode(stored.envelope or b"", Envelope, what="envelope")
+    genuine = stored.envelope()
     view = msgspec.structs.replace(outcome.view, items=items)
     try:
         # Even the workspace's own key does not make such a view: its digest is over the whole set.
         forged = seal_view(view, scene.team._desk.keys.signer())
     except SealError:
-        forged = genuine
-        import base64
-
-        body = base64.b64decode(genuine.payload).replace(three.digest.encode(), b"0" * 64)
-        forged = msgspec.structs.replace(genuine, payload=base64.b64encode(body).decode())
-    scene.sql("UPDATE decision SET envelope = ?", canonical(forged))
-    # Another id with the right digest can be signed, but no such item passes the gates.
-    expected = (Reason.SIGNATURE_INVALID,) if case != "swap" else (Reason.VIEW_OUTDATED,)
-    assert attempt(scene) == expected
+        forged = None
+    if case == "swap":
+        # Another id with the right digest can be signed, but the log holds the decision on the genuine one.
+        assert forged is not None
+        scene.sql("UPDATE decision SET seal = ?", canonical(forged.signatures[0]))
+        assert attempt(scene) == (Reason.SIGNATURE_INVALID,)
+    else:
+        assert forged is None
+    decision = msgspec.structs.replace(outcome.decision, view=view)
+    scene.sql("UPDATE decision SET seal = ?", canonical(genuine.signatures[0]))
+    scene.sql("UPDATE audit SET body = ? WHERE kind = 'decision'", canonical(decision))
+    assert attempt(scene) == (Reason.LOG_ALTERED,)
 
 
 def test_the_view_of_one_return_does_not_open_under_another() -> None:
@@ -301,8 +303,8 @@ def test_the_view_of_one_return_does_not_open_under_another() -> None:
     second = scene.come_back()
     theirs = scene.team._desk.log.audit.decision(first.id)
     assert theirs is not None
-    scene.sql("UPDATE decision SET envelope = ? WHERE return_id = ?", theirs.envelope, second.id)
-    assert Reason.BINDING_MISMATCH in attempt(scene)
+    scene.sql("UPDATE decision SET seal = ? WHERE return_id = ?", theirs.seal, second.id)
+    assert attempt(scene) == (Reason.SIGNATURE_INVALID,)
 
 
 # The audit.
@@ -321,8 +323,10 @@ def decided() -> Scene:
     [
         "DELETE FROM audit WHERE pos = (SELECT max(pos) FROM audit)",
         "DELETE FROM audit WHERE pos = (SELECT min(pos) FROM audit)",
-        "UPDATE audit SET body = CAST(replace(body, 'mandatory', 'covers') AS BLOB)",
-        "UPDATE audit SET item = 'other' WHERE kind = 'candidates'",
+        "UPDATE piece SET body = CAST('[]' AS BLOB)",
+        "DELETE FROM piece",
+        "INSERT INTO piece SELECT ws, 'other', body FROM piece LIMIT 1",
+        "UPDATE audit SET item = 'other' WHERE kind = 'decision'",
         "UPDATE audit SET return_id = 'other'",
         "UPDATE audit SET kind = 'refusal' WHERE kind = 'exposure'",
         "INSERT INTO audit SELECT pos + 1, return_id, kind, item, body FROM audit ORDER BY pos DESC LIMIT 1",
@@ -336,7 +340,7 @@ def test_an_altered_or_shortened_audit_does_not_verify(tampering: str) -> None:
     assert not audited(scene.team).intact
 
 
-@pytest.mark.parametrize("table", ["event", "audit", "commit_record", "decision"])
+@pytest.mark.parametrize("table", ["event", "audit", "commit_record", "decision", "piece"])
 def test_the_log_and_the_audit_are_append_only_for_other_programs_too(table: str, tmp_path: Path) -> None:
     import sqlite3
 
@@ -393,8 +397,8 @@ def test_a_stolen_key_opens_nothing_from_its_revocation_on() -> None:
     assert scene.outcome is not None
     assert scene.outcome.view is not None
     scene.sql(
-        "UPDATE decision SET envelope = ? WHERE return_id = ?",
-        canonical(seal_view(scene.outcome.view, stolen)),
+        "UPDATE decision SET seal = ? WHERE return_id = ?",
+        canonical(seal_view(scene.outcome.view, stolen).signatures[0]),
         scene.outcome.id,
     )
     assert attempt(scene) == (Reason.SIGNATURE_INVALID,)
@@ -408,7 +412,7 @@ def test_without_its_keys_a_workspace_blocks_and_says_so(tmp_path: Path) -> None
     shutil.rmtree(keys_of(tmp_path / "team.db"))
     outcome = scene.come_back()
     assert (outcome.kind, outcome.reasons, outcome.view) == ("blocked", (Reason.SIGNER_FAILED,), None)
-    assert [row.kind for row in scene.team._desk.log.audit.rows()] == ["candidates", "decision"]
+    assert [row.kind for row in scene.team._desk.log.audit.rows()] == ["decision"]
     with pytest.raises(ExposureError, match="signer_failed"):
         outcome.expose()
     # A new process does not quietly make new keys either; rotation is an explicit decision.
@@ -441,7 +445,7 @@ def test_a_signer_that_fails_in_any_way_blocks(error: Exception) -> None:
     scene.team._desk.keys.signer = lambda: Down(error)  # type: ignore[method-assign]
     outcome = scene.away()
     assert (outcome.kind, outcome.reasons) == ("blocked", (Reason.SIGNER_FAILED,))
-    assert [row.kind for row in scene.team._desk.log.audit.rows()] == ["candidates", "decision"]
+    assert [row.kind for row in scene.team._desk.log.audit.rows()] == ["decision"]
 
 
 def test_a_return_that_could_not_be_signed_has_every_item_and_its_reason_on_record() -> None:

@@ -75,7 +75,16 @@ def test_the_tree_can_be_recomputed_from_the_lines(trip: Play) -> None:
 def test_one_return_alone(trip: Play) -> None:
     name = trip.returns[0].outcome.id
     *rows, _ = [json.loads(line) for line in json_lines(trip.workspace._desk.log, name)]
-    assert {row["return"] for row in rows} == {name}
+    assert {row["return"] for row in rows if row["kind"] != "piece"} == {name}
+    pieces = {row["digest"]: row["body"] for row in rows if row["kind"] == "piece"}
+    assert all(hashlib.sha256(canonical(body)).hexdigest() == digest for digest, body in pieces.items())
+    (decision,) = [row["body"] for row in rows if row["kind"] == "decision"]
+    ahead, judged = [decision["dispositions"]], 0
+    while ahead:
+        piece = pieces[ahead.pop()]
+        names = [one for one in piece if isinstance(one, str)]
+        ahead, judged = ahead + names, judged + len(piece) - len(names)
+    assert judged == decision["candidates"] > 0
     with pytest.raises(UnknownError):
         list(json_lines(trip.workspace._desk.log, "zz"))
 

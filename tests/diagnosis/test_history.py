@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
+from msgspec.structs import replace
 
 from readmit import Reason, State
 from readmit.diagnosis import history
 from readmit.errors import TamperedError, UnknownError
 from tests.scene import HOUR, Scene
+
+if TYPE_CHECKING:
+    from readmit.records.decisions import Outcome
 
 
 def past() -> Scene:
@@ -59,11 +65,31 @@ def test_an_explanation_does_not_change_with_what_happens_later() -> None:
     assert scene.team.returned("r").replay().matches
 
 
-def test_a_replay_names_what_differs() -> None:
+def test_a_replay_names_what_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = past()
-    scene.sql("UPDATE audit SET body = CAST(replace(body, 'they called', 'who knows') AS BLOB)")
+    decide = history.decide  # type: ignore[attr-defined]
+
+    def otherwise(*asked: Any, **how: Any) -> Outcome:
+        found = decide(*asked, **how)
+        judged = tuple(replace(one, causes=()) if one.item == "p" else one for one in found.dispositions)
+        return replace(found, dispositions=judged, pieces=found.pieces._replace(root="0" * 64))
+
+    monkeypatch.setattr(history, "decide", otherwise)
     assert scene.team.returned("r").replay().differences == ("disposition of p",)
     assert not scene.team.returned("r").replay().matches
+
+
+@pytest.mark.parametrize(
+    "tampering",
+    ["UPDATE piece SET body = CAST('[]' AS BLOB)", "DELETE FROM piece"],
+)
+def test_candidates_that_were_altered_or_removed_are_not_told(tampering: str) -> None:
+    scene = past()
+    scene.sql(tampering)
+    with pytest.raises(TamperedError, match="of the audit was altered or removed"):
+        scene.team.returned("r")
+    with pytest.raises(TamperedError, match="of the audit was altered or removed"):
+        history.replay(scene.team._desk.log, "r")
 
 
 def test_a_replay_notices_an_altered_past() -> None:

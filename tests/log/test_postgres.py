@@ -88,7 +88,7 @@ def owned(client: Any, table: str) -> set[int]:
 
 def test_a_plain_connection_sees_one_workspace_or_none(raw: tuple[Any, list[str], dict[str, int]]) -> None:
     client, tables, numbers = raw
-    assert len(tables) == 20
+    assert len(tables) == 21
     assert all(owned(client, table) == set() for table in tables), "none said, none seen"
     for name in ("red", "blue"):
         client.execute(f"SET readmit.ws TO '{numbers[name]}'")

@@ -12,7 +12,6 @@ from readmit.errors import ExposureError, QuarantineError, SealError
 from readmit.events import EventKind
 from readmit.lab import decode
 from readmit.records.acts.operation import Exposed
-from readmit.records.decisions import Envelope
 from readmit.trust.statement import open_retractions, open_view
 from readmit.trust.trusted_keys import trusted
 from readmit.types import RetractionBundle, Retractions
@@ -295,7 +294,7 @@ def test_nothing_is_handed_over_before_its_row_is_committed() -> None:
 
 def test_an_altered_envelope_is_refused() -> None:
     scene, outcome = blocked()
-    scene.sql('UPDATE decision SET envelope = CAST(replace(envelope, \'"sig":"\', \'"sig":"AAAA\') AS BLOB)')
+    scene.sql('UPDATE decision SET seal = CAST(replace(seal, \'"sig":"\', \'"sig":"AAAA\') AS BLOB)')
     assert refused(outcome.expose_retractions) in ((Reason.SIGNATURE_INVALID,), (Reason.LOG_ALTERED,))
     assert not audited(scene.team).intact
 
@@ -360,4 +359,4 @@ def test_it_is_the_same_after_the_store_was_opened_again(tmp_path: Any) -> None:
         assert again == first
         stored = team._desk.log.audit.decision(outcome.id)
         assert stored is not None
-        assert decode(stored.envelope or b"", Envelope, what="envelope") == first.envelope
+        assert stored.envelope() == first.envelope

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -277,9 +278,10 @@ def test_the_same_text_stays_one_observation_however_often_it_is_found() -> None
         team.back()
     observed = [event for event in team.team._desk.log.tail() if event.kind is EventKind.OBSERVE]
     assert len(observed) == 2
-    looks = [event.payload.found[0] for event in team.team._desk.log.tail() if isinstance(event.payload, Looked)]
-    assert [one.finding for one in looks] == [Finding.CHANGED] * 3
-    assert len({one.now for one in looks}) == 1
+    first, second, third = looked(team)
+    assert [one.finding for one in first.found] == [Finding.CHANGED]
+    assert [one.times for look in (second, third) for one in look.again] == [1, 2]
+    assert second.evidence == third.evidence == ()
 
 
 def test_the_source_of_a_writer_who_is_not_allowed_is_not_looked_at() -> None:
@@ -432,3 +434,132 @@ def test_a_voided_date_is_read_again(reads: list[int]) -> None:
     assert back.items == ("o", "h0", "h1")
     assert len(reads) == 2
     assert team.team.returned(back.id).replay().matches
+
+
+# Looks that find what earlier ones found.
+
+
+def looked(team: Team) -> list[Looked]:
+    """Every look on the log."""
+    return [event.payload for event in team.team._desk.log.tail() if isinstance(event.payload, Looked)]
+
+
+def posted(count: int) -> Team:
+    """A team with some facts, each on a note of its own. Ann left, was back once, and every note was looked at."""
+    team = Team()
+    for number in range(count):
+        team.fact(f"h{number}", f"Fact {number}", team.note(f"n{number}", f"Note {number}"), slot=f"s{number}")
+    team.ann.depart()
+    again(team)
+    return team
+
+
+def again(team: Team) -> Return:
+    """A return a while later, which a replay repeats to its bytes."""
+    team.clock.now += LATER
+    back = team.back()
+    assert team.team.returned(back.id).replay().matches
+    return back
+
+
+def test_a_look_that_finds_the_same_names_the_earlier_one_and_nothing_else() -> None:
+    team = posted(20)
+    for _ in range(3):
+        back = again(team)
+    first, *later = looked(team)
+    assert len(first.unchanged) == 20
+    assert [(look.evidence, [one.times for one in look.again]) for look in later] == [((), [1]), ((), [2]), ((), [3])]
+    assert {one.seen for one in back.sources} == {team.clock.now}
+    assert team.ann.look() is None, "it is young enough"
+
+
+def test_one_source_that_changes_is_listed_alone() -> None:
+    team = posted(20)
+    team.board.notes["n7"] = "Another note"
+    assert reasons(again(team), "h7") == (Reason.SOURCE_CHANGED,)
+    assert reasons(again(team), "h7") == (Reason.SOURCE_CHANGED,)
+    team.board.notes["n7"] = "Note 7"
+    assert reasons(again(team), "h7") != (Reason.SOURCE_CHANGED,)
+    _, changed, still, back = looked(team)
+    assert [len(look.evidence) for look in (changed, still, back)] == [1, 0, 1]
+    assert [len(look.again) for look in (changed, still, back)] == [1, 2, 1]
+
+
+def test_a_source_that_nothing_rests_on_any_more_is_carried_over_once() -> None:
+    team = posted(20)
+    again(team)
+    seen = team.clock.now
+    team.team.revoke("h7", by="bob")
+    team.board.looks.clear()
+    again(team)
+    again(team)
+    assert "n7" not in team.board.looks
+    *_, carried, last = looked(team)
+    assert [(one.finding, bool(one.seen)) for one in carried.found] == [(Finding.UNCHANGED, True)]
+    assert (last.evidence, len(last.again)) == ((), 1)
+    sentence = str(again(team).explain("h7"))
+    assert f"looked at on {seen:%Y-%m-%d %H:%M:%S} UTC, unchanged" in sentence
+
+
+def test_a_changed_source_stays_changed_for_a_reader_who_alone_rests_on_it() -> None:
+    """What one reader's look leaves out keeps the finding that another reader's look made."""
+    team = Team()
+    for number in range(6):
+        own = {"roles": ["planner"]} if number else {"roles": ["driver"]}
+        team.fact(f"h{number}", f"Fact {number}", team.note(f"n{number}", f"Note {number}"), slot=f"s{number}", **own)
+    team.fact("h9", "Fact 9", team.note("n9", "Note 9"), slot="s9")
+    driver = team.team.agent("dan", role="driver", task="trip")
+    team.ann.depart()
+    driver.depart()
+    team.board.notes["n0"] = "Another note"
+    for _ in range(3):
+        again(team)
+        team.clock.now += LATER
+        back = driver.come_back()
+        assert reasons(back, "h0") == (Reason.SOURCE_CHANGED,)
+        assert team.team.returned(back.id).replay().matches
+    assert looked(team)[-1].evidence == looked(team)[-2].evidence == (), "both readers' looks are repeated by now"
+
+
+def test_findings_are_listed_again_after_many_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("readmit.returning.due_looks.MOST_REPEATS", 2)
+    team = posted(3)
+    for _ in range(5):
+        again(team)
+    assert [(len(look.unchanged), len(look.again)) for look in looked(team)] == [(3, 0), (0, 1), (0, 1)] * 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_however_looks_are_stored_each_source_is_as_its_last_look_found_it(seed: int) -> None:
+    draw = random.Random(seed)
+    team = posted(8)
+    stands = {f"h{number}": f"n{number}" for number in range(8)}
+    for _ in range(12):
+        for name in draw.sample(sorted(stands.values()), draw.choice((0, 0, 1, 2))):
+            team.board.notes[name] = draw.choice((name.replace("n", "Note "), "Another note", None))
+        if draw.random() < 0.2 and len(stands) > 3:
+            item = draw.choice(sorted(stands))
+            team.team.revoke(item, by="bob")
+            del stands[item]
+        back = again(team)
+        for item, name in stands.items():
+            now = team.board.notes[name]
+            changed = now not in (None, name.replace("n", "Note "))
+            assert (Reason.SOURCE_CHANGED in reasons(back, item)) == changed
+        assert {one.seen for one in back.sources} <= {team.clock.now}
+        assert all(
+            (one.finding is Finding.UNSEEN) == (team.board.notes[stands[one.item]] is None) for one in back.sources
+        )
+
+
+def test_a_store_that_hides_a_repeat_is_noticed(tmp_path: Path) -> None:
+    team = Team(tmp_path / "team.db")
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."))
+    team.ann.depart()
+    again(team)
+    again(team)
+    team.team.close()
+    with sqlite3.connect(tmp_path / "team.db") as file:
+        assert file.execute("DELETE FROM milestone WHERE kind = 'look' AND length(key) < 20").rowcount == 1
+    with Workspace.open(tmp_path / "team.db", clock=team.clock, prober=team.board) as altered:  # type: ignore[arg-type]
+        assert altered.agent("ann", role="planner", task="trip").come_back().reasons == (Reason.LOG_ALTERED,)

@@ -25,6 +25,7 @@ from readmit.records.acts.kinds import targets_of
 from readmit.records.acts.looks import Looked, LookResult
 from readmit.records.acts.operation import Exposed
 from readmit.records.acts.voids import Voids
+from readmit.records.canonical import below, decode
 from readmit.records.decisions import Decision, Returned
 from readmit.records.error_types import ReadmitError, SealError
 from readmit.records.evidence import Evidence
@@ -33,7 +34,7 @@ from readmit.state.past_returns import dispositions, recorded
 from readmit.trust.commit_record import row_leaf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from prov.model import ProvDocument
 
@@ -41,12 +42,19 @@ if TYPE_CHECKING:
 
 
 def json_lines(log: Log, return_id: str | None = None) -> Generator[bytes, None, None]:
-    """Every row of the audit, or of one return; then the commits that added them, and the newest signed head."""
+    """Every row of the audit, or of one return, with the pieces that decisions lead to, each once before the first.
+
+    Then the commits that added the rows, and the newest signed head.
+    """
     if return_id is not None:
         recorded(log, return_id)
+    done: set[str] = set()
     with log.reading():
         for row in log.audit.rows():
             if return_id in (None, row.return_id):
+                if row.kind == "decision":
+                    decision = decode(row.body, Decision, what=f"audit row {row.seq}")
+                    yield from _pieces(log, [decision.dispositions], done)
                 line = {
                     "seq": row.seq,
                     "return": row.return_id,
@@ -61,6 +69,14 @@ def json_lines(log: Log, return_id: str | None = None) -> Generator[bytes, None,
         with suppress(SealError):
             head = {"kind": "head", "workspace": log.workspace, "note": signed_head(log).decode()}
             yield msgspec.json.encode(head)
+
+
+def _pieces(log: Log, names: Sequence[str], done: set[str]) -> Iterator[bytes]:
+    """The pieces under some names that were not exported yet, the topmost first."""
+    for name, piece in log.audit.pieces([one for one in names if one not in done]).items():
+        done.add(name)
+        yield msgspec.json.encode({"kind": "piece", "digest": name, "body": msgspec.Raw(piece)})
+        yield from _pieces(log, below(piece) or (), done)
 
 
 def prov_document(
@@ -145,6 +161,8 @@ class _Story:
         """Add a derivation edge from a source's new text to its old one."""
         activity = self._activity(f"event/{event.epoch}", event, str(event.kind))
         for one in found:
+            if one.seen:
+                continue
             old = self._bound(one.evidence)
             self.document.used(activity, old, self._moment, None, {"readmit:finding": str(one.finding)})
             if one.now is not None and not one.since:

@@ -10,7 +10,7 @@ import msgspec
 from readmit.diagnosis.cause_words import NO_TEXTS, NOTHING, chain, replacements, sentences
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.forgotten import Forget
-from readmit.records.canonical import canonical, decode, digest
+from readmit.records.canonical import canonical, digest
 from readmit.records.decisions import (
     ConstraintNote,
     Decision,
@@ -233,14 +233,13 @@ def replay(log: Log, return_id: str) -> Replay:
     differences = []
     if canonical(outcome.decision) != stored.body:
         differences.append("decision")
-    rows = [row.body for row in log.audit.rows(first=stored.first, last=stored.last) if row.kind == "candidates"]
-    if rows != list(outcome.rows):
-        before, again = list(dispositions(log, return_id)), outcome.dispositions
+    before, again = list(dispositions(log, return_id)), outcome.dispositions
+    if decision.dispositions != outcome.pieces.root:
         if len(before) != len(again):
             differences.append(f"{counted(len(before), 'candidate')} recorded, {len(again)} recomputed")
         differences += [f"disposition of {one.item}" for one, new in zip(before, again, strict=False) if one != new]
-    if stored.envelope is not None and not _carries(
-        decode(stored.envelope, Envelope, what="envelope"), outcome.decision.view or outcome.decision.retracting
+    if stored.seal is not None and not _carries(
+        stored.envelope(), outcome.decision.view or outcome.decision.retracting
     ):
         differences.append("signed view")
     return Replay(return_id, decision.kind, decision.candidates, tuple(differences))

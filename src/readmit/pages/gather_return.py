@@ -27,7 +27,7 @@ from readmit.pages.page_values import (
 )
 from readmit.records.acts.event import Checkpoint, Event, EventKind
 from readmit.records.canonical import decode
-from readmit.records.decisions import Decision, Disposition, Envelope, Request, Returned, ViewItem
+from readmit.records.decisions import Decision, Disposition, Request, Returned, ViewItem
 from readmit.records.error_types import ReadmitError, RecordError, SealError
 from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
@@ -195,11 +195,11 @@ def seals(log: Log, return_id: str, now: datetime) -> Iterator[Seal]:
     """The signed view or retractions, if the return has any, and the signed head of the log that covers its rows."""
     stored = log.audit.decision(return_id)
     keys = trusted(log.milestones(EventKind.KEY), now)
-    if stored is not None and stored.envelope is not None:
+    if stored is not None and stored.seal is not None:
         decision = decode(stored.body, Decision, what="decision")
         what = "Return view" if decision.view is not None else "Retractions"
         try:
-            envelope = decode(stored.envelope, Envelope, what="envelope")
+            envelope = stored.envelope()
             view = open_either(envelope, keys)
         except (RecordError, SealError) as error:
             yield Seal(what=what, key=NO_KEY, verifies=False, note=str(error))

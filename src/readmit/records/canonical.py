@@ -14,7 +14,7 @@ import secrets
 from ast import literal_eval
 from difflib import get_close_matches
 from enum import Enum, EnumType
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, get_args, get_type_hints
 
 import msgspec
 
@@ -23,7 +23,7 @@ from readmit.records.base import PATTERNS
 from readmit.records.error_types import RecordError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 T = TypeVar("T")
 
@@ -263,3 +263,58 @@ def _record(info: msgspec.inspect.Type) -> msgspec.inspect.StructType | None:
             found = [one for one in map(_record, types) if one is not None]
             return found[0] if len(found) == 1 else None
     return None
+
+
+LONGEST_PIECE = 100
+"""Most entries in a piece. An author who chooses digests cannot make a piece longer."""
+# One digest in 16: pieces are small enough to write again for one change, and few enough to name.
+_ENDS_A_PIECE = "0"
+_names = msgspec.json.Decoder(list[str]).decode
+
+
+class Pieces(NamedTuple):
+    """A long list in pieces that are named by their digests, so that nearly equal lists share nearly all of them.
+
+    A piece ends after an entry whose digest says so: an entry that changes, comes or goes changes its own piece alone.
+    Above the pieces of entries lie pieces of names, cut the same way, up to a single one. Its name stands for the list.
+    """
+
+    root: str
+    parts: Mapping[str, bytes]
+
+
+def cut(entries: Sequence[T], digests: Sequence[str]) -> Pieces:
+    """The pieces of a list whose entries have these digests. Equal lists have equal pieces."""
+    level = [canonical(part) for part in _runs(entries, digests)] or [canonical(())]
+    parts: dict[str, bytes] = {}
+    while True:
+        names = [digest_of(part) for part in level]
+        parts.update(zip(names, level, strict=True))
+        if len(names) == 1:
+            return Pieces(names[0], parts)
+        level = [canonical(part) for part in _runs(names, names)]
+
+
+def _runs(entries: Sequence[T], digests: Sequence[str]) -> Iterator[Sequence[T]]:
+    start = 0
+    for at, each in enumerate(digests, 1):
+        if each.startswith(_ENDS_A_PIECE) or at - start == LONGEST_PIECE or at == len(digests):
+            yield entries[start:at]
+            start = at
+
+
+def below(piece: bytes) -> list[str] | None:
+    """The names in a piece; none if it holds entries."""
+    return _names(piece) if piece.startswith(b'["') else None
+
+
+def joined(root: str, read: Callable[[Iterable[str]], Mapping[str, bytes]]) -> Iterator[bytes]:
+    """The pieces of entries of a list, in order. ``read`` gets pieces by name, and checks that they are those."""
+    level = [root]
+    while True:
+        found = read(level)
+        lists = [below(found[name]) for name in level]
+        if lists[0] is None:
+            yield from (found[name] for name in level)
+            return
+        level = [name for names in lists for name in names or ()]

@@ -9,6 +9,7 @@ import msgspec
 
 from readmit.records.acts.operation import Jump
 from readmit.records.base import Count, Digest, Id, Name, Note, Record, Time
+from readmit.records.canonical import Pieces, cut
 from readmit.records.identity import Identity
 from readmit.records.items import Kind
 from readmit.records.policy import Policy, Positive
@@ -263,7 +264,7 @@ class Decision(Record, kw_only=True):
     report: CoverageReport
     candidates: Count = 0
     dispositions: Digest
-    """One digest over the audit rows with every candidate's disposition, in order."""
+    """The name of the piece of the audit that leads to every candidate's disposition, in order."""
     experiences: tuple[ExperienceNote, ...] = ()
     view: ReturnView | None = None
     retracting: RetractionView | None = None
@@ -319,12 +320,15 @@ FAULTS = frozenset(
 )
 
 
+NO_CANDIDATES = cut((), ())
+
+
 class Outcome(msgspec.Struct, frozen=True):
-    """A decision, and the disposition of each candidate, in log order and as the rows of the audit."""
+    """A decision, and the disposition of each candidate, in log order and as pieces of the audit."""
 
     decision: Decision
     dispositions: tuple[Disposition, ...] = ()
-    rows: tuple[bytes, ...] = ()
+    pieces: Pieces = NO_CANDIDATES
 
 
 class Returned(Record, kw_only=True):

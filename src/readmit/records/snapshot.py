@@ -69,6 +69,10 @@ class Source(msgspec.Struct, frozen=True, gc=False):
     why: str = ""
     since: int = 0
     """The epoch of the last look; 0 if there was none."""
+    look: int = 0
+    """The epoch of the look that lists it; 0 if there was none. Later ones repeat that look."""
+    times: int = 0
+    """How often that look was repeated."""
 
 
 class SeenObservation(NamedTuple):

@@ -203,11 +203,11 @@ class Desk:
         decision = outcome.decision
         body = canonical(decision)
         first = log.audit.last + 1
-        rows = [("candidates", "", row) for row in outcome.rows]
-        rows += [("experience", note.bound_to, canonical(note)) for note in decision.experiences]
+        rows = [("experience", note.bound_to, canonical(note)) for note in decision.experiences]
         last = log.audit.append(request.return_id, [*rows, ("decision", "", body)])
-        sealed = None if envelope is None else canonical(envelope)
-        log.audit.decide(request.return_id, StoredDecision(body, sealed, first, last))
+        log.audit.keep(outcome.pieces.parts)
+        seal = None if envelope is None else canonical(envelope.signatures[0])
+        log.audit.decide(request.return_id, StoredDecision(body, seal, first, last))
         # A replay finds both: an altered checkpoint is in the log, and the clock is in the request.
         fault = set(decision.faults) - {Reason.CHECKPOINT_ALTERED, Reason.CLOCK_SKEW}
         returned = Returned(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from readmit.records.acts.event import Checkpoint, EventKind
-from readmit.records.acts.looks import Looked, LookResult
+from readmit.records.acts.event import Checkpoint, Event, EventKind
+from readmit.records.acts.looks import Looked, LookedAgain, LookResult
 from readmit.records.base import LONGEST_TEXT
 from readmit.records.canonical import digest, digest_of
 from readmit.records.error_types import ReadmitError, RecordError
@@ -47,6 +47,8 @@ logger = logging.getLogger("readmit")
 PER_EVENT = 2_000
 """Most results in one event."""
 LONGEST_WHY = 500
+MOST_REPEATS = 100
+"""So often a look is repeated before its findings are listed again: a replay reads all repeats of its time."""
 # What a look or a verdict can still change. Out for another reason, an item stays out, whatever its source says.
 _OPEN = frozenset(
     {
@@ -69,6 +71,18 @@ class DueSource(NamedTuple):
     body: bytes
 
 
+class Sighted(NamedTuple):
+    """A source that was looked at."""
+
+    evidence: str
+    source: Source
+    """As it was before."""
+    found: LookResult | None
+    """None if it is unchanged where it was."""
+    repeats: bool
+    """Whether the last look on record found the same."""
+
+
 class WrittenLooks(NamedTuple):
     """Looks that were written down in one commit."""
 
@@ -76,8 +90,8 @@ class WrittenLooks(NamedTuple):
     at: datetime
     before: int
     """Where the log ended before them."""
-    epochs: Mapping[str, int]
-    """The event of each piece of evidence that is unchanged."""
+    sources: Mapping[str, Source] | None
+    """The sources that were found as they were, as a read would give them now; none if others were not."""
     last: int
 
 
@@ -131,14 +145,9 @@ def _look(desk: Desk, snapshot: Snapshot, policy: Policy, at: datetime, *, again
 def with_looks(log: Log, snapshot: Snapshot, epoch: int, written: WrittenLooks, request: Request) -> Snapshot | None:
     """A snapshot of an epoch after these looks and nothing else, not read again; none if more may have changed."""
     alone = written.before == epoch and request.epoch == written.last
-    if not alone or written.looked.found or log.milestones(EventKind.VOID, until=request.epoch):
+    if not alone or written.sources is None or log.milestones(EventKind.VOID, until=request.epoch):
         return None
-    sources = dict(snapshot.sources)
-    for name, look in written.epochs.items():
-        source = sources[name]
-        if source.finding is not Finding.UNCHANGED:
-            return None
-        sources[name] = Source(source.probe, written.at, look, since=look)
+    sources = {**snapshot.sources, **written.sources}
     return replace(snapshot, sources=sources, now=request.moment, fresh_at=request.moment)
 
 
@@ -187,35 +196,87 @@ def run(desk: Desk, sources: Sequence[DueSource]) -> WrittenLooks | None:
     asked = _asked(given, partial(desk.prober.under, policy.looks))
     results = [_checked(one, result) for one, result in zip(given, asked, strict=True)]
     unseen = f"beyond the {most} sources that the policy looks at for a return (looks.count)"
-    unchanged: list[str] = []
-    found: list[LookResult] = []
+    seen: list[Sighted] = []
     at, texts = desk.writer.now(), []
     for one, result in zip(sources, [*results, *(_unseen(one, unseen) for one in beyond)], strict=True):
-        seen, text = _result(one, result, at)
-        if _repeats(seen, one.source) and is_kept(one.source, at, policy.looks):
+        found, text = _result(one, result, at)
+        repeats = _repeats(found, one.source)
+        if repeats and is_kept(one.source, at, policy.looks):
             continue
-        if seen is None:
-            unchanged.append(one.evidence)
-        else:
-            found.append(seen)
+        seen.append(Sighted(one.evidence, one.source, found, repeats))
         texts += [] if text is None else [text]
-    if not unchanged and not found:
-        return None
-    # Sorted, as the index is: each event then touches few of its pages, and few nodes of the map.
-    return _written(desk.log, Looked(unchanged=tuple(sorted(unchanged)), found=tuple(found)), texts, at)
+    return _written(desk.log, seen, texts, at) if seen else None
 
 
-def _written(log: Log, looked: Looked, texts: Sequence[Draft], at: datetime) -> WrittenLooks:
-    epochs: dict[str, int] = {}
+def _written(log: Log, seen: Sequence[Sighted], texts: Sequence[Draft], at: datetime) -> WrittenLooks:
+    """Write down looks. A return whose sources are as an earlier look left them repeats that look by its epoch."""
     with log.atomic():
         before = log.head
         if texts:
             append_drafts(log, texts, now=at)
-        for part in _parts(looked.unchanged, looked.found):
+        listed, carried, again = _grouped(log, seen)
+        new = _looked_at(listed)
+        parts = list(_parts(new.unchanged, (*new.found, *carried))) or [Looked()]
+        parts[0] = replace(parts[0], again=again)
+        epochs: dict[str, int] = {}
+        for part in parts:
             # A look is never an act of its own: each one is new.
-            name = digest((log.head, [*part.evidence][:1]))[:32]
-            epochs |= dict.fromkeys(part.unchanged, append_own(log, EventKind.LOOK, part, id=name, by=AUTHOR, at=at))
-        return WrittenLooks(looked, at, before, epochs, log.head)
+            name = digest((log.head, [*part.keys][:1]))[:32]
+            epochs |= dict.fromkeys(part.keys, append_own(log, EventKind.LOOK, part, id=name, by=AUTHOR, at=at))
+        sources: dict[str, Source] = {}
+        for one in seen:
+            last = epochs.get(one.evidence) or epochs[str(one.source.look)]
+            now = replace(one.source, seen=at, since=last, times=one.source.times + 1)
+            if one.evidence in epochs:
+                now = Source(one.source.probe, at, last, since=last, look=last)
+            sources[one.evidence] = now
+        is_same = not carried and all(one.repeats and (one.found is None or one.evidence not in epochs) for one in seen)
+        return WrittenLooks(_looked_at(seen), at, before, sources if is_same else None, log.head)
+
+
+def _grouped(log: Log, seen: Sequence[Sighted]) -> tuple[list[Sighted], list[LookResult], tuple[LookedAgain, ...]]:
+    """Which findings are listed, which are carried over because nobody looked, and which earlier looks are repeated.
+
+    A look is repeated if all of its evidence was found as it was. The evidence that was not looked at now is carried
+    over from it, or, if that is the greater part, the rest is listed.
+    """
+    groups: dict[int, list[Sighted]] = {}
+    for one in seen:
+        groups.setdefault(one.source.look if one.repeats and one.source.times < MOST_REPEATS else 0, []).append(one)
+    listed, carried, again = groups.pop(0, []), [], []
+    for look, members in groups.items():
+        event = log.event(look)
+        left = _left(log, event, {one.evidence for one in seen})
+        if len(left) > len(members):
+            listed += members
+        else:
+            carried += left
+            again.append(LookedAgain(look=look, times=members[0].source.times + 1))
+    return listed, carried, tuple(again)
+
+
+def _left(log: Log, event: Event, seen: AbstractSet[str]) -> list[LookResult]:
+    """The findings of a look that still count and were not repeated now, each with the look that saw it last."""
+    assert isinstance(event.payload, Looked)  # noqa: S101 - the log says which events are looks
+    others = set(event.payload.evidence) - seen
+    if not others:
+        return []
+    own = log.latest_of(EventKind.LOOK, others)
+    last = log.latest(EventKind.LOOK, str(event.epoch)) or event
+    known = {one.evidence: one for one in event.payload.found}
+    return [
+        replace(found, since=found.since or event.epoch, seen=found.seen or last.epoch)
+        for name in sorted(others)
+        if own[name].epoch == event.epoch
+        for found in (known.get(name) or LookResult(evidence=name, finding=Finding.UNCHANGED),)
+    ]
+
+
+def _looked_at(seen: Sequence[Sighted]) -> Looked:
+    """Findings as a look lists them."""
+    # Sorted, as the index is: each event then touches few of its pages, and few nodes of the map.
+    unchanged = sorted(one.evidence for one in seen if one.found is None)
+    return Looked(unchanged=tuple(unchanged), found=tuple(one.found for one in seen if one.found is not None))
 
 
 def _asked(given: Sequence[DueSource], prober: Callable[[], Prober]) -> list[ProbeResult]:

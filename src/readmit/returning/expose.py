@@ -185,16 +185,16 @@ def _answer(log: Log, event: Event, asker: Asker, before: Event | None) -> _Answ
     if stored is None:
         raise UnknownError(f"no decision is filed for return {request.return_id!r}")
     admitted = event.payload.kind == "admitted"
-    if digest_of(stored.body) != event.payload.decision or (admitted and stored.envelope is None):
+    if digest_of(stored.body) != event.payload.decision or (admitted and stored.seal is None):
         return _Answer((Reason.LOG_ALTERED,), advice="The decision that is filed is not the one in the log")
-    if not admitted or stored.envelope is None:
+    if not admitted:
         return _without_view(event, asker, decode(stored.body, Decision, what="decision"))
     learnt = log.learnt
     if advice := lagging(log, asker.now, asker.policy):
         return _Answer((Reason.CLOCK_SKEW,), advice=advice)
     moment = later(asker.now, learnt)
     try:
-        envelope = decode(stored.envelope, Envelope, what="envelope")
+        envelope = stored.envelope()
         view = open_view(envelope, trusted(log.milestones(EventKind.KEY), moment))
     except (RecordError, SealError):
         return _Answer((Reason.SIGNATURE_INVALID,))

@@ -93,7 +93,7 @@ def _answer(log: Log, event: Event, asker: Asker) -> _Answer:
     if not issued_to(event, asker):
         return _Answer((Reason.BINDING_MISMATCH,))
     decision = decode(stored.body, Decision, what="decision")
-    if decision.retracting is None or stored.envelope is None:
+    if decision.retracting is None or stored.seal is None:
         return _without(decision)
     if advice := lagging(log, asker.now, asker.policy):
         return _Answer((Reason.CLOCK_SKEW,), advice=advice)
@@ -117,10 +117,9 @@ def _without(decision: Decision) -> _Answer:
 
 def _checked(log: Log, event: Event, asker: Asker, stored: StoredDecision) -> _Answer:
     assert isinstance(event.payload, Returned)  # noqa: S101 - return_of has seen to it
-    assert stored.envelope is not None  # noqa: S101 - checked above
     moment = later(asker.now, log.learnt)
     try:
-        envelope = decode(stored.envelope, Envelope, what="envelope")
+        envelope = stored.envelope()
         view = open_retractions(envelope, trusted(log.milestones(EventKind.KEY), moment))
     except (RecordError, SealError):
         return _Answer((Reason.SIGNATURE_INVALID,))

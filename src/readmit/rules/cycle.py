@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from readmit.records.canonical import canonical, digest, digest_of
-from readmit.records.decisions import Cause, Decision, Disposition, Outcome, Request, ReturnView, Selection
+from readmit.records.canonical import cut, digest
+from readmit.records.decisions import (
+    NO_CANDIDATES,
+    Cause,
+    Decision,
+    Disposition,
+    Outcome,
+    Request,
+    ReturnView,
+    Selection,
+)
 from readmit.records.evidence import Experience
 from readmit.records.reasons import DutyState, Reason, State
 from readmit.records.snapshot import Snapshot
@@ -40,8 +49,6 @@ if TYPE_CHECKING:
 
 RULES = 1
 """The version of the rules in this module. A request names the version that decides it."""
-IN_A_ROW = 100
-"""How many candidates share a row of the audit."""
 
 
 class Examined(msgspec.Struct, frozen=True):
@@ -74,7 +81,7 @@ def decide(
     view, retracting = _handed(request, examined, selection, readmitted, kind)
     left_out = leaving_out(examined.duties, selection, request.policy)
     judged = tuple(dispositions(snapshot, examined.findings, examined.gated, left_out, selection))
-    rows = _rows(judged)
+    pieces = cut(judged, [one.digest for one in judged])
     decision = Decision(
         kind=kind,
         return_id=request.return_id,
@@ -82,7 +89,7 @@ def decide(
         reasons=selection.reasons,
         report=selection.report,
         candidates=len(judged),
-        dispositions=digest_of(b"\n".join(rows)),
+        dispositions=pieces.root,
         experiences=notes,
         view=view,
         retracting=retracting,
@@ -95,7 +102,7 @@ def decide(
         open_pairs=examined.findings.open_pairs,
         unheeded=unheeded(snapshot, request.examination),
     )
-    return Outcome(decision, judged, rows)
+    return Outcome(decision, judged, pieces)
 
 
 def _handed(
@@ -164,7 +171,7 @@ def refuse(request: Request, reason: Reason, note: str = "") -> Outcome:
         reasons=(reason,),
         note=note,
         report=report((), frozenset()),
-        dispositions=digest_of(b""),
+        dispositions=NO_CANDIDATES.root,
         examination=request.examination,
     )
     return Outcome(decision)
@@ -175,13 +182,13 @@ def withhold(request: Request, outcome: Outcome, reason: Reason) -> Outcome:
     if outcome.decision.view is None:
         reasons = (*outcome.decision.reasons, reason)
         decision = msgspec.structs.replace(outcome.decision, reasons=reasons, retracting=None)
-        return Outcome(decision, outcome.dispositions, outcome.rows)
+        return Outcome(decision, outcome.dispositions, outcome.pieces)
     judged = tuple(_withheld(one) if one.admitted else one for one in outcome.dispositions)
-    rows = _rows(judged)
+    pieces = cut(judged, [one.digest for one in judged])
     decision = msgspec.structs.replace(
         refuse(request, reason).decision,
         candidates=len(judged),
-        dispositions=digest_of(b"\n".join(rows)),
+        dispositions=pieces.root,
         experiences=tuple(
             msgspec.structs.replace(note, reason=Reason.SOURCE_NOT_IN_VIEW) for note in outcome.decision.experiences
         ),
@@ -190,12 +197,7 @@ def withhold(request: Request, outcome: Outcome, reason: Reason) -> Outcome:
         open_pairs=outcome.decision.open_pairs,
         unheeded=outcome.decision.unheeded,
     )
-    return Outcome(decision, judged, rows)
-
-
-def _rows(judged: tuple[Disposition, ...]) -> tuple[bytes, ...]:
-    """Dispositions as rows of the audit. Each row holds several: one by one they cost as much as the gates."""
-    return tuple(canonical(judged[start : start + IN_A_ROW]) for start in range(0, len(judged), IN_A_ROW))
+    return Outcome(decision, judged, pieces)
 
 
 def _withheld(one: Disposition) -> Disposition:

@@ -91,12 +91,9 @@ def _worded(log: Log, cause: Cause) -> Cause:
 
 def dispositions(log: Log, return_id: str) -> Iterator[Disposition]:
     """Every candidate of a past return, in log order."""
-    recorded(log, return_id)
-    stored = log.audit.decision(return_id)
-    if stored is not None:
-        for row in log.audit.rows(first=stored.first, last=stored.last):
-            if row.kind == "candidates":
-                yield from decode(row.body, tuple[Disposition, ...], what=f"audit row {row.seq}")
+    _, decision = recorded(log, return_id)
+    for piece in log.audit.candidates(decision):
+        yield from decode(piece, tuple[Disposition, ...], what=f"a piece of the audit of return {return_id!r}")
 
 
 def readable(log: Log, identity: Identity) -> tuple[Experience, ...]:

@@ -96,6 +96,7 @@ def _sources(
 ) -> dict[str, Source]:
     looks = log.latest_of(EventKind.LOOK, probed, until=until)
     results = {event.epoch: _results(event) for event in {one.epoch: one for one in looks.values()}.values()}
+    repeats = log.latest_of(EventKind.LOOK, map(str, results), until=until)
     found: dict[str, Source] = {}
     for name, one in probed.items():
         if name not in looks:
@@ -103,17 +104,26 @@ def _sources(
             continue
         look = looks[name]
         result = results[look.epoch].get(name) or LookResult(evidence=name, finding=Finding.UNCHANGED)
+        last = log.event(result.seen) if result.seen else repeats.get(str(look.epoch), look)
         found[name] = Source(
             result.probe or one.probe,
-            look.at,
+            last.at,
             result.since or look.epoch,
             result.finding,
             result.now or "",
             result.digest or "",
             result.why,
+            last.epoch,
             look.epoch,
+            0 if result.seen else times(last, look.epoch),
         )
     return found
+
+
+def times(event: Event, look: int) -> int:
+    """How often a look was repeated, up to an event that repeats it; 0 if the event does not."""
+    again = event.payload.again if isinstance(event.payload, Looked) else ()
+    return next((one.times for one in again if one.look == look), 0)
 
 
 def _results(event: Event) -> dict[str, LookResult]:

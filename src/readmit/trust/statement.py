@@ -123,6 +123,12 @@ def open_view(envelope: Envelope, keys: Mapping[str, bytes]) -> ReturnView:
     return decode_view(open_envelope(envelope, keys, PAYLOAD_TYPE))
 
 
+def sealed_again(view: ReturnView | RetractionView, signature: Signature) -> Envelope:
+    """The envelope of a view that was signed before: its bytes follow from the view, so the signature is enough."""
+    data = encode_view(view) if isinstance(view, ReturnView) else encode_retractions(view)
+    return Envelope(payload=encode64(data), payloadType=PAYLOAD_TYPE, signatures=(signature,))
+
+
 def encode_view(view: ReturnView) -> bytes:
     """The canonical statement of a view. An inconsistent view is refused, so none is ever signed."""
     statement = ViewStatement(

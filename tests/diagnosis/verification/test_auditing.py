@@ -84,7 +84,7 @@ def test_an_empty_workspace_is_intact() -> None:
 
 def test_other_programs_cannot_change_it_by_accident(trip: Path) -> None:
     with closing(sqlite3.connect(trip)) as sql:
-        for table in ("audit", "event", "decision", "commit_record"):
+        for table in ("audit", "event", "decision", "piece", "commit_record"):
             with pytest.raises(sqlite3.IntegrityError, match="append-only"):
                 sql.execute(f"DELETE FROM {table}")  # noqa: S608 - names from the line above
 
@@ -97,12 +97,15 @@ class Tampering:
 
 TAMPERINGS = {
     "a row altered": Tampering(
-        ("UPDATE audit SET body = CAST(replace(body, 'superseded', 'mandatory') AS BLOB) WHERE kind = 'candidates'",),
+        ("UPDATE audit SET body = CAST('{}' AS BLOB) WHERE kind = 'decision'",),
         "its audit rows are not those",
     ),
     "a row of another type": Tampering(
-        ("UPDATE audit SET body = replace(body, 'superseded', 'mandatory') WHERE kind = 'candidates'",),
+        ("UPDATE audit SET body = '{}' WHERE kind = 'decision'",),
         "could not be read",
+    ),
+    "a compressed row altered": Tampering(
+        ("UPDATE audit SET body = CAST(body || 'x' AS BLOB) WHERE kind = 'decision'",), "it was altered"
     ),
     "a row removed": Tampering(
         ("DELETE FROM audit WHERE pos = (SELECT min(pos) + 1 FROM audit)",), "audit row 2 is not there"
@@ -155,18 +158,29 @@ TAMPERINGS = {
         ("DELETE FROM decision WHERE return_id = (SELECT min(return_id) FROM decision)",), "has no filed decision"
     ),
     "a decision made up": Tampering(
-        ("INSERT INTO decision SELECT ws, 'made-up', body, envelope, first, last FROM decision LIMIT 1",),
+        ("INSERT INTO decision SELECT ws, 'made-up', seal, first, last FROM decision LIMIT 1",),
         "the table 'decision' has a row for 'made-up'",
     ),
-    "a decision altered": Tampering(
-        ("UPDATE decision SET body = CAST(replace(body, 'blocked', 'reset') AS BLOB)",),
-        "the filed decision is not the one",
+    "a decision exchanged": Tampering(
+        ("UPDATE decision SET last = (SELECT max(last) FROM decision)",), "the filed decision is not the one"
+    ),
+    "candidates altered": Tampering(
+        ("UPDATE piece SET body = CAST('[]' AS BLOB)",),
+        "of the audit was altered or removed",
+    ),
+    "candidates removed": Tampering(("DELETE FROM piece",), "of the audit was altered or removed"),
+    "candidates cut short": Tampering(
+        ("UPDATE piece SET body = CAST(substr(body, 2) AS BLOB)",), "of the audit was altered or removed"
+    ),
+    "candidates added": Tampering(
+        ("INSERT INTO piece SELECT ws, 'made-up', body FROM piece LIMIT 1",),
+        "the table 'piece' has 1 row that no decision leads to",
     ),
     "a view taken away": Tampering(
-        ("UPDATE decision SET envelope = NULL WHERE envelope IS NOT NULL",), "its signed view is not the view"
+        ("UPDATE decision SET seal = NULL WHERE seal IS NOT NULL",), "its signed view is not the view"
     ),
     "a view's signature altered": Tampering(
-        ("UPDATE decision SET envelope = CAST(replace(envelope, '\"sig\":\"', '\"sig\":\"AAAA') AS BLOB)",),
+        ("UPDATE decision SET seal = CAST(replace(seal, '\"sig\":\"', '\"sig\":\"AAAA') AS BLOB)",),
         "its signed view is not the view",
     ),
     "rows filed elsewhere": Tampering(("UPDATE decision SET first = first + 1",), "but filed as"),

@@ -94,8 +94,8 @@ def return_agent(
             returned = agent.come_back(**asked)
         stored = desk_of(workspace).log.audit.decision(returned.id)
         why = returned.why() if returned.falls_short and not agent_facing else None
-    if envelope is not None and stored is not None and stored.envelope is not None:
-        Path(envelope).write_bytes(stored.envelope + b"\n")
+    if envelope is not None and stored is not None and stored.seal is not None:
+        Path(envelope).write_bytes(canonical(stored.envelope()) + b"\n")
     # What was examined, and what failed, is for the operator, never for the returning agent.
     reported = () if agent_facing else prepared
     if invocation.json:

@@ -20,7 +20,7 @@ from readmit.cli.status import Status
 from readmit.log.location import exists
 from readmit.records.acts.event import Event, EventKind
 from readmit.records.base import nfc
-from readmit.records.canonical import without_mark
+from readmit.records.canonical import canonical, without_mark
 from readmit.records.decisions import Returned
 from readmit.records.error_types import StoreError, UnknownError
 from readmit.state.past_returns import recorded
@@ -104,9 +104,9 @@ def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) ->
             if row.return_id == return_id
         ]
     if envelope:
-        if stored is None or stored.envelope is None:
+        if stored is None or stored.seal is None:
             raise UnknownError(f"return {return_id!r} was {decision.kind}: it has no signed view")
-        click.echo(stored.envelope)
+        click.echo(canonical(stored.envelope()))
     elif invocation.json:
         more = {"request": returned.request, "drafts": drafts, "exposures": handed}
         emit(decision_json(decision, entries, why) | more)

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.diagnosis.history import replay
-from readmit.diagnosis.verification.return_check import BasisCheck, FiledRows, delivery_flaws, return_flaws
+from readmit.diagnosis.verification.return_check import (
+    BasisCheck,
+    FiledRows,
+    PieceCheck,
+    delivery_flaws,
+    return_flaws,
+)
 from readmit.log.log import Log
 from readmit.log.tree.index_check import IndexCheck
 from readmit.log.tree.index_touched import TouchedCheck, draft_of
@@ -23,6 +29,7 @@ from readmit.log.tree.state_map import Root, remnants
 from readmit.records.acts.event import EventKind, KeyChange
 from readmit.records.canonical import decode
 from readmit.records.error_types import SealError, StoreError, TamperedError
+from readmit.text.english import counted
 from readmit.trust.head_sealer import LogSealer, keys_after, origin_of
 from readmit.trust.merkle import tree_hash, verify_consistency
 from readmit.trust.notes import LogCheckpoint, NoteKey, open_note
@@ -260,14 +267,15 @@ class _Audit:
         if filed is None:
             filed = self._filed[row.return_id] = FiledRows()
         filed.add(row)
-        self._basis.row(row)
 
     def _check_returns(self) -> None:
         # A past view stays what it was, whatever became of its key.
-        keys = self._keys_ever(revoked=True)
+        keys, audit = self._keys_ever(revoked=True), self._log.audit
+        pieces = PieceCheck(audit, self._basis)
         for name, decision in self._returns.items():
+            filed = self._filed.get(name)
             self._problems += return_flaws(
-                self._log.audit.decision(name), name, decision, self._filed.get(name), keys, basis=self._basis
+                audit.decision(name), name, decision, filed, keys, basis=self._basis, pieces=pieces
             )
         for name, rows in self._filed.items():
             # A later check sees exposures of earlier returns.
@@ -282,6 +290,11 @@ class _Audit:
             for (name,) in self._log.connection.sql.execute(query, (self._log.ws,)):
                 if name not in self._returns:
                     self._problems.append(f"the table 'decision' has a row for {name!r}, which is no return in the log")
+            query = "SELECT count(*) FROM piece WHERE ws = ?"
+            (stored,) = self._log.connection.sql.execute(query, (self._log.ws,)).fetchone()
+            if stored > len(pieces):
+                beyond = counted(stored - len(pieces), "row")
+                self._problems.append(f"the table 'piece' has {beyond} that no decision leads to")
 
     def _keys_ever(self, *, revoked: bool) -> Mapping[str, bytes]:
         """Every key that was ever trusted, with or without those that were revoked."""

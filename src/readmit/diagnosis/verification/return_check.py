@@ -6,7 +6,6 @@ return leaves its trace there, also after it was put back.
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,16 +13,16 @@ import msgspec
 from readmit.log.engines.sql import SHIFT, SqlSession
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.kinds import name_in
-from readmit.records.canonical import decode, digest_of
-from readmit.records.decisions import Decision, Envelope
-from readmit.records.error_types import ReadmitError
+from readmit.records.canonical import below, decode, digest_of
+from readmit.records.decisions import Decision
+from readmit.records.error_types import ReadmitError, TamperedError
 from readmit.records.identity import own_id
 from readmit.trust.statement import open_either
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from readmit.log.audit_trail import AuditRow, StoredDecision
+    from readmit.log.audit_trail import AuditRow, AuditTrail, StoredDecision
 
 _ITEM = "SELECT digest FROM event WHERE pos = ? + (SELECT epoch FROM name WHERE ws = ? AND id = ?)"
 _ACT = "SELECT kind, by FROM event WHERE pos = ?"
@@ -48,33 +47,29 @@ class _Candidate(msgspec.Struct, gc=False):
 
 
 _candidates = msgspec.json.Decoder(list[_Candidate]).decode
-_listed = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class BasisCheck:
-    """The items and events that decisions rest on. Sees every row once, then looks at each item and event once."""
+    """The items and events that decisions rest on. Sees every piece once, then looks at each item and event once."""
 
     def __init__(self, sql: SqlSession, ws: int) -> None:
         self._sql = sql
         self._ws = ws
         self._base = ws << SHIFT
-        self._seen: set[bytes] = set()
         # By what rests on it, the first return that does.
         self._items: dict[tuple[str, str], str] = {}
         self._acts: dict[tuple[int, str], str] = {}
 
-    def row(self, row: AuditRow) -> None:
-        """Note the events that a row's candidates rest on. Most returns repeat rows of earlier ones."""
-        short = hashlib.blake2b(row.body, digest_size=16).digest()
-        if row.kind != "candidates" or short in self._seen:
-            return
-        self._seen.add(short)
-        for found in _candidates(row.body):
-            self._items.setdefault((EventKind.RECORD.event_id(found.item), found.digest), row.return_id)
+    def candidates(self, name: str, piece: bytes) -> int:
+        """Note the events that the candidates in a piece rest on, and return how many there are."""
+        listed = _candidates(piece)
+        for found in listed:
+            self._items.setdefault((EventKind.RECORD.event_id(found.item), found.digest), name)
             for cause in (*found.causes, *found.overruled):
                 # What a premise fell by, its own disposition says.
                 if cause.epoch is not None and cause.by and not (cause.root or cause.reason.startswith(_BY_OTHERS)):
-                    self._acts.setdefault((cause.epoch, cause.by), row.return_id)
+                    self._acts.setdefault((cause.epoch, cause.by), name)
+        return len(listed)
 
     def view(self, name: str, decision: Decision) -> None:
         """Note the items that a view hands over."""
@@ -97,6 +92,33 @@ class BasisCheck:
                 yield f"return {name!r} was decided on {what}: it read an altered store"
 
 
+class PieceCheck:
+    """The pieces that hold the candidates of decisions, each read once: most returns repeat those of earlier ones."""
+
+    def __init__(self, audit: AuditTrail, basis: BasisCheck) -> None:
+        self._audit = audit
+        self._basis = basis
+        self._counts: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        """How many pieces the decisions lead to."""
+        return len(self._counts)
+
+    def count(self, name: str, root: str) -> int:
+        """How many candidates a piece of a return leads to. Raises if one is not there or was altered."""
+        if root not in self._counts:
+            self._read(name, self._audit.pieces([root]))
+        return self._counts[root]
+
+    def _read(self, name: str, pieces: Mapping[str, bytes]) -> None:
+        for digest, piece in pieces.items():
+            if (names := below(piece)) is None:
+                self._counts[digest] = self._basis.candidates(name, piece)
+            else:
+                self._read(name, self._audit.pieces([one for one in names if one not in self._counts]))
+                self._counts[digest] = sum(self._counts[one] for one in names)
+
+
 class FiledRows:
     """The rows of one return, collected in one pass.
 
@@ -106,8 +128,6 @@ class FiledRows:
     def __init__(self) -> None:
         self.first = 0
         self.last = 0
-        self.candidates = 0
-        self.joined = hashlib.sha256()
         self.decision = ""
         self.delivered: set[str] = set()
         """The steps of a delivery that have a row."""
@@ -116,9 +136,6 @@ class FiledRows:
         if row.kind != "inference" and not self.first:
             self.first = row.seq
         match row.kind:
-            case "candidates":
-                self.joined.update(b"\n" + row.body if self.candidates else row.body)
-                self.candidates += len(_listed(row.body))
             case "decision":
                 self.decision = digest_of(row.body)
                 self.last = row.seq
@@ -142,6 +159,7 @@ def return_flaws(
     keys: Mapping[str, bytes],
     *,
     basis: BasisCheck,
+    pieces: PieceCheck,
 ) -> Iterator[str]:
     """Inconsistencies between a return in the log, its filed decision and its rows."""
     if stored is None:
@@ -157,18 +175,20 @@ def return_flaws(
         yield f"return {name!r}: rows {rows.first} to {rows.last}, but filed as {stored.first} to {stored.last}"
     decision = decode(stored.body, Decision, what=f"decision of {name!r}")
     basis.view(name, decision)
-    if (decision.candidates, decision.dispositions) != (rows.candidates, rows.joined.hexdigest()):
-        yield f"return {name!r}: its candidates' rows are not those it was decided on"
+    try:
+        if pieces.count(name, decision.dispositions) != decision.candidates:
+            yield f"return {name!r}: it was decided on other candidates than the audit holds"
+    except TamperedError as error:
+        yield f"return {name!r}: {error}"
     if not _sealed(decision, stored, keys):
         yield f"return {name!r}: its signed view is not the view that was decided"
 
 
 def _sealed(decision: Decision, stored: StoredDecision, keys: Mapping[str, bytes]) -> bool:
     view = decision.view or decision.retracting
-    if view is None or stored.envelope is None:
-        return view is None and stored.envelope is None
+    if view is None or stored.seal is None:
+        return view is None and stored.seal is None
     try:
-        envelope = decode(stored.envelope, Envelope, what="envelope")
-        return open_either(envelope, keys) == view
+        return open_either(stored.envelope(), keys) == view
     except ReadmitError:
         return False

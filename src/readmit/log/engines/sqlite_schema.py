@@ -62,10 +62,10 @@ TABLES = """
         body BLOB NOT NULL
     );
     CREATE TABLE decision (
-        ws INTEGER NOT NULL, return_id TEXT NOT NULL, body BLOB NOT NULL, envelope BLOB,
-        first INTEGER NOT NULL, last INTEGER NOT NULL,
+        ws INTEGER NOT NULL, return_id TEXT NOT NULL, seal BLOB, first INTEGER NOT NULL, last INTEGER NOT NULL,
         PRIMARY KEY (ws, return_id)
     ) WITHOUT ROWID;
+    CREATE TABLE piece (ws INTEGER NOT NULL, digest TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (ws, digest));
     -- The tree over commits, and the map of what the indexes answer.
     CREATE TABLE commit_record (
         pos INTEGER PRIMARY KEY,
@@ -148,7 +148,7 @@ TABLES = """
 """
 
 # The log and the audit are append-only, for other programs on the same file too.
-APPEND_ONLY_TABLES = ("event", "audit", "commit_record", "decision")
+APPEND_ONLY_TABLES = ("event", "audit", "commit_record", "decision", "piece")
 
 
 def guard(table: str, verb: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from readmit.log.audit_trail import AuditRow
+from readmit.log.audit_trail import AuditRow, unpacked
 from readmit.log.engines.sql import MASK, SHIFT, Connection
 from readmit.log.indexes.seen_observations import plain_id
 from readmit.records.acts.event import EventKind
@@ -262,7 +262,8 @@ class LogCheck:
         """The leaf of each audit row after ``since``."""
         base = self._base
         while page := self._sql.execute(_ROWS, (base + self.audit, base + last, _PAGE)).fetchall():
-            for pos, return_id, kind, item, body in page:
+            for pos, return_id, kind, item, stored in page:
+                body = unpacked(stored)
                 self.audit += 1
                 if pos - base != self.audit:
                     self.problems.append(f"audit row {self.audit} is not there: it was removed")

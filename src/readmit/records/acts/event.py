@@ -339,7 +339,7 @@ class EventKind:
     RETURN = declare("return", Returned, belongs=_of_return, is_reserved=True, is_work=False)
     EXPOSE = declare("expose", Exposed, belongs=lambda it: (it.agent,), is_reserved=True, is_work=False)
     ACKNOWLEDGE = declare("acknowledge", Acknowledge, is_reserved=True, is_work=False)
-    LOOK = declare("look", Looked, belongs=lambda it: it.evidence, is_reserved=True, is_work=False)
+    LOOK = declare("look", Looked, belongs=lambda it: it.keys, is_reserved=True, is_work=False)
     REASSIGN = declare(
         "reassign",
         Reassign,

@@ -21,6 +21,17 @@ class LookResult(Record, kw_only=True, gc=False):
     why: Note = ""
     since: Count = 0
     """The epoch of the first look that found the same; 0 for this one."""
+    seen: Count = 0
+    """The epoch of the look that saw it last, if this one did not: it is no longer looked at with the others."""
+
+
+class LookedAgain(Record, kw_only=True, gc=False):
+    """An earlier look whose findings a later one repeats."""
+
+    look: Count
+    """Its epoch. Evidence that was looked at by itself since then is not meant."""
+    times: Count
+    """How often its findings were repeated, with this time."""
 
 
 class Looked(Record, kw_only=True):
@@ -30,11 +41,18 @@ class Looked(Record, kw_only=True):
     """Evidence whose source still says the same, where it said it."""
     found: tuple[LookResult, ...] = ()
     """The other results."""
+    again: tuple[LookedAgain, ...] = ()
+    """Earlier looks of which everything was found as it was then."""
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """Every piece of evidence that was looked at."""
+        """Every piece of evidence that it names."""
         return (*self.unchanged, *(one.evidence for one in self.found))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys under which it is found: digests of evidence, and epochs of the looks that it repeats."""
+        return (*self.evidence, *(str(one.look) for one in self.again))
 
 
 class Resource(Record, kw_only=True):
