@@ -192,6 +192,50 @@ def test_a_second_definition_of_a_symbol_is_a_change_of_it(root: Path, looker: L
     assert [found.text for found in looker.look([probe])] == ["LIMIT = 3\n    LIMIT = 9"]
 
 
+WORDS = {
+    "elsewhere in the file": ("x = 1\n\n\nasync def total(self, tax):\n    return 2\n", Finding.UNCHANGED),
+    "with other white space": ("def   total():\n    return 1\n", Finding.UNCHANGED),
+    "over two lines": ("def\ntotal():\n    return 1\n", Finding.UNCHANGED),
+    "within a longer word": ("def totals():\n    return 1\n", Finding.GONE),
+    "with a word between": ("def the total():\n", Finding.GONE),
+    "nowhere": ("def sum():\n    return 1\n", Finding.GONE),
+    "in no file": (None, Finding.GONE),
+}
+
+
+@pytest.mark.parametrize(("text", "found"), WORDS.values(), ids=WORDS)
+def test_words_of_a_file_stand(text: str | None, found: Finding, root: Path, looker: Looker) -> None:
+    (root / "cart.py").write_text("def total():\n    return 1\n")
+    captured = looker.capture(File("cart.py", quote="def total"))
+    assert captured.text == "def total"
+    (root / "cart.py").unlink()
+    if text is not None:
+        (root / "cart.py").write_text(text)
+    assert looker.look([captured.probe])[0].outcome is found
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "link"])
+def test_only_the_presence_of_a_place_counts(kind: str, root: Path, looker: Looker) -> None:
+    (root / "there").mkdir() if kind == "folder" else (root / "there").write_text("one")
+    probe = looker.capture(File("there", exists=True)).probe
+    (root / "there").rmdir() if kind == "folder" else (root / "there").unlink()
+    assert looker.look([probe])[0].outcome is Finding.GONE
+    (root / "there").symlink_to("nowhere") if kind == "link" else (root / "there").write_bytes(b"\0two")
+    assert looker.look([probe])[0].outcome is Finding.UNCHANGED
+
+
+def test_words_and_presence_are_refused_together_and_where_they_are_not(root: Path, looker: Looker) -> None:
+    (root / "cart.py").write_text("def total(): ...\n")
+    with pytest.raises(RecordError, match="one of lines, a symbol, a quote and exists"):
+        looker.capture(File("cart.py", quote="def total", exists=True))
+    with pytest.raises(GoneError, match="does not say"):
+        looker.capture(File("cart.py", quote="def sum"))
+    with pytest.raises(GoneError, match="there is no"):
+        looker.capture(File("nowhere.py", exists=True))
+    with pytest.raises(ProbeError, match="secret"):
+        looker.capture(File(".env", exists=True))
+
+
 def test_an_unchanged_file_is_not_read_again_once_its_version_is_known(
     root: Path, looker: Looker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.check.changed_files import FileChange, changes_of
-from readmit.check.check_values import CheckReport
+from readmit.check.check_values import CheckedStatement, CheckReport
 from readmit.records.error_types import CheckLimitError, ReadmitError, RecordError
 
 if TYPE_CHECKING:
@@ -41,6 +41,23 @@ def check_apart(paths: Sequence[Path], root: Path | None, *, seconds: float, cha
         "root": None if root is None else str(root),
         "changes": changes,
     }
+    return msgspec.convert(_asked(asked, seconds), Checked)
+
+
+def statements_apart(
+    paths: Sequence[Path], root: Path, *, unchecked: Sequence[Path] = (), seconds: float
+) -> tuple[CheckedStatement, ...]:
+    """The statements at some paths, checked in a process of its own; those of ``unchecked`` files are only read."""
+    asked = {
+        "paths": [str(path) for path in (*paths, *unchecked)],
+        "root": str(root),
+        "unchecked": [str(path) for path in unchecked],
+    }
+    return msgspec.convert(_asked(asked, seconds), tuple[CheckedStatement, ...])
+
+
+def _asked(asked: dict[str, Any], seconds: float) -> Any:
+    """The answer of a process of its own, which is ended with everything that it started if it takes too long."""
     with subprocess.Popen(  # noqa: S603 - this program
         [sys.executable, "-P", "-m", __name__],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
@@ -61,7 +78,7 @@ def check_apart(paths: Sequence[Path], root: Path | None, *, seconds: float, cha
     answer = json.loads(said)
     match answer["error"]:
         case None:
-            return msgspec.convert(answer["checked"], Checked)
+            return answer["checked"]
         case "limit":
             raise CheckLimitError(answer["message"])
     raise RecordError(answer["message"])
@@ -77,12 +94,16 @@ def check_from_stdin() -> None:
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any]:
     from readmit.check.memory_files import read_memories
-    from readmit.check.statement_checks import check_memories
+    from readmit.check.statement_checks import check_memories, check_statements
 
     root = asked["root"]
     try:
         memories = read_memories([Path(path) for path in asked["paths"]], None if root is None else Path(root))
-        checked = Checked(check_memories(memories), tuple(changes_of(memories)) if asked["changes"] else ())
+        checked: object
+        if "unchecked" in asked:
+            checked = tuple(check_statements(memories, asked["unchecked"]))
+        else:
+            checked = Checked(check_memories(memories), tuple(changes_of(memories)) if asked["changes"] else ())
     except CheckLimitError as error:
         return {"error": "limit", "message": str(error)}
     except ReadmitError as error:

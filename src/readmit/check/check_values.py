@@ -68,6 +68,29 @@ class CheckFinding(msgspec.Struct, frozen=True):
     """The present state of the tree: a new name, a declared range, when the file was deleted."""
 
 
+class Voucher(msgspec.Struct, frozen=True):
+    """A place of the tree that vouches for a name: a path, or words in a file."""
+
+    path: str
+    """Relative to the root."""
+    quote: str = ""
+    """Words of the file; empty if the path alone vouches."""
+
+
+class CheckedStatement(msgspec.Struct, frozen=True, kw_only=True):
+    """A statement of a memory file, the findings against it, and the places that vouch for the names in it."""
+
+    file: str
+    first: int
+    last: int
+    heading: str
+    text: str
+    names: tuple[str, ...]
+    findings: tuple[str, ...]
+    """Names that do not hold, each with the present state of the tree."""
+    vouchers: tuple[Voucher, ...]
+
+
 class CheckReport(msgspec.Struct, frozen=True):
     """The outcome of a check: findings, unchecked names, and counts."""
 

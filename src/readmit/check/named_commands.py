@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from readmit.check.python import ProjectModules
     from readmit.check.working_tree import WorkTree
 
-_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 
 
 class CommandAnswer(NamedTuple):
@@ -74,7 +74,7 @@ class ProjectCommands:
 
     def _make(self, target: str) -> CommandAnswer:
         """A target of any Makefile: a statement may be about a folder of the project."""
-        files = [path for name in _MAKEFILES for path in self._tree.names.get(name, ())]
+        files = [path for name in MAKEFILES for path in self._tree.names.get(name, ())]
         if not files:
             return self._absent("Makefile")
         targets = targets_in(self._tree.text(path) or "" for path in files)

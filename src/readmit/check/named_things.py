@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from readmit.check.check_values import Mention, NameKind, StatementPlace, Unchecked
 from readmit.check.command_lines import command_named, extras_named, is_path, without_lines
-from readmit.check.memory_files import MemorySpan
+from readmit.check.markdown_statements import MemorySpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,12 +48,11 @@ _SMALL_VERSION = re.compile(r"\b([a-z][a-z0-9_-]{2,})\s+(?:>=\s*|v)?(\d+(?:\.\d+
 _NAMES = re.compile(r"`[^`]*`|[\w.-]*[/_.][\w./-]+")
 _NEAR = 50
 """Characters on each side of a name that are read as its context."""
-_SHELLS = {"", "sh", "bash", "shell", "console", "zsh", "shell-session"}
 
 
 def mentions_in(span: MemorySpan) -> Iterator[Mention | Unchecked]:
     """The names in a piece of a memory file, checkable or not."""
-    if span.kind != "block" and _is_gone(span):
+    if span.kind not in {"block", "command"} and _is_gone(span):
         if span.kind in {"code", "link"}:
             yield Unchecked(span.place, span.text, "the sentence says that something is gone or to come")
         return
@@ -66,6 +65,8 @@ def mentions_in(span: MemorySpan) -> Iterator[Mention | Unchecked]:
             yield from _words(span.text, span.place)
         case "block":
             yield from _block(span)
+        case "command":
+            yield from _command(span)
 
 
 def _is_gone(span: MemorySpan) -> bool:
@@ -160,25 +161,20 @@ def _words(text: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
 
 
 def _block(span: MemorySpan) -> Iterator[Mention | Unchecked]:
-    place = span.place
     if span.language in {"python", "py"}:
         yield from _imports(span)
-        return
-    if span.language not in _SHELLS:
-        yield Unchecked(place, span.language, "a block of code in a language that is not read")
-        return
-    if not span.language and not re.search(r"^\s*\$ ", span.text, re.MULTILINE):
-        yield Unchecked(place, place.statement, "a block that is not marked as commands")
-        return
-    for number, line in enumerate(span.text.splitlines()):
-        here = StatementPlace(place.file, place.line + number, line.strip())
-        command = line.strip().removeprefix("$ ").partition(" #")[0].strip()
-        if not command or command.startswith("#") or (not span.language and not line.lstrip().startswith("$ ")):
-            continue
-        if extras := extras_named(command, here):
-            yield from extras
-        elif not _unfit(command):
-            yield from command_named(command, here) or ()
+    elif span.language:
+        yield Unchecked(span.place, span.language, "a block of code in a language that is not read")
+    else:
+        yield Unchecked(span.place, span.place.statement, "a block that is not marked as commands")
+
+
+def _command(span: MemorySpan) -> Iterator[Mention | Unchecked]:
+    command = span.text.partition(" #")[0].strip()
+    if extras := extras_named(command, span.place):
+        yield from extras
+    elif not _unfit(command):
+        yield from command_named(command, span.place) or ()
 
 
 def _imports(span: MemorySpan) -> Iterator[Mention]:

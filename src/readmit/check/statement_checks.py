@@ -8,25 +8,28 @@ name in its own package, a parameter of its own callable.
 
 from __future__ import annotations
 
-import posixpath
 import re
 import sys
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from readmit.check.check_values import CheckFinding, CheckReport, Mention, NameKind, Unchecked
+from readmit.check.check_values import CheckedStatement, CheckFinding, CheckReport, Mention, NameKind, Unchecked
 from readmit.check.command_lines import EXTRA
-from readmit.check.memory_files import MOST_NAMES, headings
+from readmit.check.markdown_statements import headings
+from readmit.check.memory_files import MOST_NAMES
 from readmit.check.named_commands import ProjectCommands
+from readmit.check.named_paths import ProjectPaths
 from readmit.check.named_things import mentions_in
 from readmit.check.python import ProjectModules, missing_attributes, missing_parameters
 from readmit.check.versions import admits, declared, tool
+from readmit.check.vouchers import Vouchers
 from readmit.check.working_tree import LONGEST_PATH
 from readmit.records.error_types import CheckLimitError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from readmit.check.check_values import Voucher
     from readmit.check.memory_files import MemoryFiles
     from readmit.check.working_tree import Departed, WorkTree
 
@@ -43,16 +46,38 @@ _LITERAL = re.compile(r"-?[\w./:-]+")
 
 def check_memories(memories: MemoryFiles) -> CheckReport:
     """Check every name in the memory files against the tree."""
-    outcomes = _Check(memories.tree).run(_bounded(memories))
+    outcomes = list(_Check(memories.tree).run(_bounded(memories)).values())
     findings = tuple(one for one in outcomes if isinstance(one, CheckFinding))
     unchecked = tuple(one for one in outcomes if isinstance(one, Unchecked))
     return CheckReport(
         files=tuple(memories.files),
-        statements=memories.statements,
+        statements=sum(bool(one.text) for one in memories.statements),
         held=len(outcomes) - len(findings) - len(unchecked),
         findings=findings,
         unchecked=unchecked,
     )
+
+
+def check_statements(memories: MemoryFiles, unchecked: Collection[str] = ()) -> Iterator[CheckedStatement]:
+    """Each statement with the findings against it and the vouchers for it. ``unchecked`` files are read alone."""
+    check = _Check(memories.tree)
+    outcomes = check.run(one for one in _bounded(memories) if one.place.file not in unchecked)
+    vouchers = check.vouchers(one for one in outcomes.values() if isinstance(one, Mention))
+    for said in memories.statements:
+        if not said.text:
+            continue
+        names = dict.fromkeys(one for span in said.spans for one in mentions_in(span) if isinstance(one, Mention))
+        findings = [out for one in names if isinstance(out := outcomes.get(one), CheckFinding)]
+        yield CheckedStatement(
+            file=said.file,
+            first=said.first,
+            last=said.last,
+            heading=said.heading,
+            text=said.text,
+            names=tuple(dict.fromkeys(one.name for one in names)),
+            findings=tuple(dict.fromkeys(f"{one.kind} {one.looked_for}: {one.now}" for one in findings)),
+            vouchers=tuple(dict.fromkeys(place for one in names for place in vouchers.get(one, ()))),
+        )
 
 
 def _bounded(memories: MemoryFiles) -> Iterator[Mention | Unchecked]:
@@ -78,11 +103,12 @@ class _Check:
 
     def __init__(self, tree: WorkTree) -> None:
         self._tree = tree
+        self._places = ProjectPaths(tree)
         self._modules = ProjectModules(tree)
         self._commands = ProjectCommands(tree, self._modules)
         self._declared = declared(tree)
 
-    def run(self, mentions: Iterable[Mention | Unchecked]) -> list[Outcome]:
+    def run(self, mentions: Iterable[Mention | Unchecked]) -> dict[Mention | Unchecked, Outcome]:
         """The outcome of each distinct mention, in order."""
         declared_ = self._declared
         everything = [
@@ -105,20 +131,24 @@ class _Check:
         ):
             chosen = [one for one in asked if one.kind in kinds]
             decided.update(zip(chosen, decide(chosen), strict=True))
-        return [decided[one] for one in everything]
+        return decided
+
+    def vouchers(self, held: Iterable[Mention]) -> dict[Mention, tuple[Voucher, ...]]:
+        """The places of the tree that vouch for names that hold."""
+        return Vouchers(self._tree, self._places, self._modules).of(held)
 
     def _paths(self, mentions: list[Mention]) -> Iterator[Outcome]:
-        absent = [one for one in mentions if not self._is_there(one)]
-        ignored = self._tree.ignored({path for one in absent for path in self._places(one)})
+        absent = [one for one in mentions if not self._places.found(one)]
+        ignored = self._tree.ignored({path for one in absent for path in self._places.places(one)})
         missing = set(absent)
         for one in mentions:
             if one not in missing:
                 yield one
             elif one.name.startswith(("/", "~")):
                 yield Unchecked(one.place, one.name, "outside of the tree")
-            elif ignored.intersection(self._places(one)):
+            elif ignored.intersection(self._places.places(one)):
                 yield Unchecked(one.place, one.name, "git ignores it: made by a build, or private")
-            elif now := self._whereabouts(one):
+            elif now := self._places.whereabouts(one):
                 yield CheckFinding(one.place, one.kind, one.name, now)
             elif self._modules.is_own(one.name) and self._modules.file(one.name) is not None:
                 yield one
@@ -127,50 +157,6 @@ class _Check:
                 yield CheckFinding(one.place, NameKind.SYMBOL, one.name, lacks)
             else:
                 yield Unchecked(one.place, one.name, NEVER)
-
-    def _places(self, one: Mention) -> list[str]:
-        """Where a path may be: from the root, and from the file that names it."""
-        name = one.name.removeprefix("@").rstrip("/")
-        if one.kind is NameKind.LINK:
-            return [name]
-        near = posixpath.normpath(posixpath.join(posixpath.dirname(one.place.file), name))
-        return [place for place in dict.fromkeys((posixpath.normpath(name), near)) if not place.startswith(("..", "/"))]
-
-    def _is_there(self, one: Mention) -> bool:
-        places = self._places(one)
-        if any(self._tree.has(place) for place in places):
-            return True
-        if one.kind is NameKind.LINK or not places:
-            return False
-        # People leave out where a file is.
-        end = f"/{places[0]}"
-        known = self._tree.names.get(places[0].rpartition("/")[2], ())
-        return any(path.endswith(end) for path in known) or any(path.endswith(end) for path in self._tree.folders)
-
-    def _whereabouts(self, one: Mention) -> str:
-        """When a missing path was deleted or renamed; empty if it never existed."""
-        left, places = self._tree.left, self._places(one)
-        for place in places:
-            inside = f"{place}/"
-            end = f"/{place}"
-            for path, past in left.items():
-                if path == place or (one.kind is not NameKind.LINK and path.endswith(end)):
-                    return f"{past}{'' if past.to else self._namesake(place)}"
-                if path.startswith(inside) or (one.kind is not NameKind.LINK and f"/{inside}" in path):
-                    return f"a folder whose last file was {past}"
-        if one.kind is NameKind.LINK:
-            return f"there is no such file{self._namesake(places[0])}"
-        if not self._tree.has_history or any("/" in place and self._is_own(place) for place in places):
-            return f"there is no such file{self._namesake(places[0])}" if places and self._is_own(places[0]) else ""
-        return ""
-
-    def _is_own(self, place: str) -> bool:
-        """Whether a path that never existed belongs to this tree: its folder does."""
-        return posixpath.dirname(place) in self._tree.folders
-
-    def _namesake(self, place: str) -> str:
-        known = self._tree.names.get(place.rpartition("/")[2], [])
-        return f"; of the same name: {', '.join(known[:3])}" if known else ""
 
     def _anchors(self, mentions: list[Mention]) -> Iterator[Outcome]:
         texts = {file: self._tree.text(file) for file in {one.more for one in mentions}}

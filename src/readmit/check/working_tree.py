@@ -172,7 +172,7 @@ class WorkTree:
     def settings(self, names: Collection[str]) -> dict[str, list[tuple[str, str]]]:
         """Where names stand at the beginning of a line with a value: value and file of each."""
         found: dict[str, list[tuple[str, str]]] = {}
-        for path in sorted(self._files_of_code()) if names else ():
+        for path in sorted(self.files_of_code()) if names else ():
             for name, value, comma in _SETTING.findall(self.text(path) or ""):
                 # In Python a comma ends a parameter, and a small name may be one of many variables.
                 is_plain = path.endswith(_CONFIGURATION) or (name.isupper() and not (comma and path.endswith(".py")))
@@ -180,14 +180,14 @@ class WorkTree:
                     found.setdefault(name, []).append((value, path))
         return found
 
-    def _files_of_code(self) -> Iterator[str]:
+    def files_of_code(self) -> Iterator[str]:
         """Every file that is neither prose nor one of the memory files."""
         for path in self.paths:
             if path not in self._memories and not any(PurePosixPath(path).match(glob) for glob in PROSE):
                 yield path
 
     def _code(self) -> Iterator[str]:
-        return (self.text(path) or "" for path in self._files_of_code())
+        return (self.text(path) or "" for path in self.files_of_code())
 
     def holding(self, pattern: str, *globs: str) -> list[str]:
         """The files in which a pattern matches (of extended regular expressions)."""

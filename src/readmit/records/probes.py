@@ -77,6 +77,16 @@ class _Placed(_Probe, kw_only=True):
 class FileProbe(_Placed, kw_only=True, tag="file"):
     """A file below one of the roots. A relative path is relative to the first root."""
 
+    quote: Annotated[str, msgspec.Meta(max_length=512)] = ""
+    """Words that stand somewhere in the file, compared without regard to white space."""
+    exists: bool = False
+    """Whether only the place counts: a file, folder or link of this name is there, whatever it holds."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if sum((bool(self.first), bool(self.symbol), bool(self.quote), self.exists)) > 1:
+            raise RecordError("quote: give one of lines, a symbol, a quote and exists")
+
 
 class GitProbe(_Placed, kw_only=True, tag="git"):
     """A file of a git repository, as the commit that ``ref`` names holds it."""
@@ -166,6 +176,8 @@ def require_url(field: str, url: str) -> None:
 def place_of(probe: Probe) -> str:
     """Where a probe looks, in a few words, for messages and pages."""
     match probe:
+        case FileProbe(quote=quote) if quote:
+            return f"{probe.path} with {shown(quote)}"
         case FileProbe() | GitProbe():
             at = f"#{probe.symbol}" if probe.symbol else f":{probe.first}-{probe.last}" if probe.first else ""
             return f"{probe.path}{at}" + (f" at {probe.ref}" if isinstance(probe, GitProbe) else "")

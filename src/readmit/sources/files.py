@@ -14,7 +14,7 @@ from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import FileProbe, Finding
 from readmit.sources.look import LookDeadline, check_size, quoted_at, unread
 from readmit.sources.prober import Captured, ProbeResult
-from readmit.sources.quote_finder import found_again, quoted_part
+from readmit.sources.quote_finder import FoundQuote, found_again, quoted_part, worded_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,6 +79,9 @@ class Files:
 
     def look(self, probe: FileProbe, deadline: LookDeadline) -> ProbeResult:
         directory, name = self._place(probe.path)
+        if probe.exists:
+            _entry(directory, name)
+            return ProbeResult(Finding.UNCHANGED, probe)
         seen = self._unchanged.get(probe)
         if seen is not None and version(_status(directory, name)) == seen:
             return ProbeResult(Finding.UNCHANGED, probe)
@@ -92,7 +95,14 @@ class Files:
     def capture(self, place: File, deadline: LookDeadline) -> Captured:  # noqa: ARG002 - reading a file is bounded
         path = str(place.path)
         probe = unread(FileProbe, place, path=path)
-        quote = quoted_part(path, self.read(path), lines=place.lines, symbol=place.symbol)
+        if place.exists:
+            _entry(*self._place(path))
+            there = FoundQuote(f"{path} is there".encode(), {})
+            return quoted_at(probe, there, path=self._stored(path))
+        data = self.read(path)
+        if place.quote:
+            return quoted_at(probe, worded_part(path, data, place.quote), path=self._stored(path))
+        quote = quoted_part(path, data, lines=place.lines, symbol=place.symbol)
         return quoted_at(probe, quote, path=self._stored(path))
 
     def read(self, path: str) -> bytes:
@@ -220,11 +230,15 @@ def read_below(directory: int, path: str, limit: int) -> bytes:
 
 
 def _status(directory: int, name: str) -> os.stat_result:
+    return _regular(_entry(directory, name), name)
+
+
+def _entry(directory: int, name: str) -> os.stat_result:
+    """The status of whatever has a name in a directory."""
     try:
-        status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        return os.stat(name, dir_fd=directory, follow_symlinks=False)
     except OSError as error:
         raise _refusal(directory, name, error) from None
-    return _regular(status, name)
 
 
 def _regular(status: os.stat_result, name: str) -> os.stat_result:

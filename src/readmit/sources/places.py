@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class File:
-    """A file below the roots, some of its lines (``"10-20"``), or a Python symbol in it."""
+    """A file below the roots, some of its lines (``"10-20"``), a Python symbol in it, or words of it (``quote``).
+
+    With ``exists`` only the place counts: a file or folder of this name is there, whatever it holds.
+    """
 
     path: str | Path
     lines: str = ""
     symbol: str = ""
     lifetime: int = 0
+    quote: str = ""
+    exists: bool = False
 
 
 @dataclass(frozen=True)

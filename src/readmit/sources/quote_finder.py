@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from bisect import bisect_right
 from itertools import accumulate
@@ -109,8 +110,25 @@ def quoted_part(path: str, data: bytes, *, lines: str, symbol: str) -> FoundQuot
     return whole.quote(first, last)
 
 
+def worded_part(path: str, data: bytes, quote: str) -> FoundQuote:
+    """Words of a file, wherever they stand. They are gone if the file does not have them."""
+    if not holds_words(data, quote):
+        raise GoneError(f"{path} does not say {shown(quote)}")
+    return FoundQuote(quote.encode(), {})
+
+
+def holds_words(data: bytes, quote: str) -> bool:
+    """Whether some words stand in a file one after the other, as whole words, whatever white space is between them."""
+    words = rb"\s+".join(re.escape(word) for word in quote.encode().split())
+    start = rb"(?<!\w)" if re.match(rb"\w", words) else b""
+    end = rb"(?!\w)" if re.search(rb"\w$", words) else b""
+    return bool(words) and re.search(start + words + end, data) is not None
+
+
 def found_again(probe: Placed, data: bytes, deadline: LookDeadline) -> ProbeResult:
     """The result of looking for a captured part of a file: unchanged, moved, changed or gone."""
+    if isinstance(probe, FileProbe) and probe.quote:
+        return compared(probe, worded_part(probe.path, data, probe.quote).data)
     if probe.symbol:
         return compared(probe, definition(probe.path, data, probe.symbol))
     if not probe.first:
