@@ -153,7 +153,7 @@ def test_a_file_that_cannot_be_written_takes_the_others_back(home: Path, monkeyp
     (home / ".claude/settings.json").write_text("{}")
     before = tree(home)
     (home / "blocked").write_text("")
-    from readmit.clients import installation
+    from readmit.clients.setup import installation
 
     real = installation._write
     monkeypatch.setattr(
@@ -177,7 +177,7 @@ def test_a_home_that_cannot_be_written_is_one_sentence(home: Path, monkeypatch: 
 
 
 def test_windows_is_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    monkeypatch.setattr("readmit.clients.installation.sys.platform", "win32")
+    monkeypatch.setattr("readmit.clients.setup.installation.sys.platform", "win32")
     assert "Windows is not supported" in install("claude-code", status=1).output
     assert list(home.iterdir()) == []
 
@@ -245,7 +245,7 @@ def test_the_variables_of_a_client_are_followed(tmp_path: Path, monkeypatch: pyt
 
 def test_without_the_mcp_package_the_hooks_alone_are_installed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("claude-code")
-    monkeypatch.setattr("readmit.clients.hook_entries.find_spec", lambda _: None)
+    monkeypatch.setattr("readmit.clients.setup.hook_entries.find_spec", lambda _: None)
     done = install("claude-code")
     assert "run `pip install 'readmit[mcp]'`, then this again" in done.output
     assert not (home / ".claude.json").exists()

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from readmit.clients.json_spans import parsed
-from readmit.clients.settings_edits import ClientSettings, Piece
+from readmit.clients.setup.json_spans import parsed
+from readmit.clients.setup.settings_edits import ClientSettings, Piece
 from readmit.errors import SettingsError
 
 HOOK = Piece(("hooks", "SessionStart"), {"hooks": [{"type": "command", "command": "ours", "timeout": 5}]}, is_hook=True)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from readmit.cli.command import command
-from readmit.clients.hook_entries import MCP_EXTRA, has_mcp
-from readmit.clients.install_manifest import installed
-from readmit.clients.installation import apply_plan, plan_install, plan_removal
 from readmit.clients.known_clients import CLIENTS, DOES
 from readmit.clients.project import CHOICES, ROLE, data_folder, open_project, project_of
-from readmit.clients.stores import delete_stores, kept_stores
+from readmit.clients.setup.hook_entries import MCP_EXTRA, has_mcp
+from readmit.clients.setup.install_manifest import installed
+from readmit.clients.setup.installation import apply_plan, plan_install, plan_removal
+from readmit.clients.setup.stores import delete_stores, kept_stores
 from readmit.text.english import counted
 from readmit.text.escapes import escaped, one_line
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from readmit.cli.command import Invocation
-    from readmit.clients.installation import InstallPlan
     from readmit.clients.known_clients import KnownClient
     from readmit.clients.project import Project
+    from readmit.clients.setup.installation import InstallPlan
 
 
 @command(

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from readmit.clients.git_exclude import exclude_line, is_tracked, with_line, without_line
-from readmit.clients.hook_entries import wanted_files
-from readmit.clients.install_manifest import (
+from readmit.clients.project import data_folder, make_private
+from readmit.clients.setup.git_exclude import exclude_line, is_tracked, with_line, without_line
+from readmit.clients.setup.hook_entries import wanted_files
+from readmit.clients.setup.install_manifest import (
     Installed,
     WrittenFile,
     WrittenPiece,
@@ -27,18 +28,17 @@ from readmit.clients.install_manifest import (
     manifest_file,
     manifest_text,
 )
-from readmit.clients.project import data_folder, make_private
-from readmit.clients.settings_edits import ClientSettings
+from readmit.clients.setup.settings_edits import ClientSettings
 from readmit.records.error_types import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
-    from readmit.clients.hook_entries import Wanted
     from readmit.clients.known_clients import KnownClient
     from readmit.clients.project import Project
-    from readmit.clients.settings_edits import Piece
+    from readmit.clients.setup.hook_entries import Wanted
+    from readmit.clients.setup.settings_edits import Piece
 
 _PRIVATE_FILE = 0o600
 

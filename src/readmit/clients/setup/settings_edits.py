@@ -12,7 +12,7 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from readmit.clients import json_spans
+from readmit.clients.setup import json_spans
 from readmit.records.error_types import SettingsError
 
 if TYPE_CHECKING:

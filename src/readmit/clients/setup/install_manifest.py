@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.clients.project import data_folder
-from readmit.clients.settings_edits import Piece
+from readmit.clients.setup.settings_edits import Piece
 from readmit.records.error_types import SettingsError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from readmit.clients.hook_command import ISOLATED, hook_command
 from readmit.clients.known_clients import SECONDS
-from readmit.clients.settings_edits import Piece
+from readmit.clients.setup.settings_edits import Piece
 
 if TYPE_CHECKING:
     from pathlib import Path
