@@ -328,3 +328,14 @@ def test_memory_files_are_those_that_the_client_loads(tmp_path: Path, home: Path
         own / "MEMORY.md",
     )
     assert CLIENTS["codex"].memory_files(project) == (top / "AGENTS.md",)
+
+
+def test_the_agents_memory_is_imported(repo: Path) -> None:
+    (repo / "server.py").write_text("PORT = 1\n")
+    git("add", "-A", cwd=repo)
+    git("commit", "-qm", "two", cwd=repo)
+    git("rm", "-q", "server.py", cwd=repo)
+    git("commit", "-qm", "three", cwd=repo)
+    (repo / "CLAUDE.md").write_text("- The settings are in `pyproject.toml`.\n- The server is in `server.py`.\n")
+    said = json.loads(install("claude-code", "--json").stdout)["imported"]
+    assert (said["statements"], said["refuted"]) == (2, 1)

@@ -129,7 +129,7 @@ def _summed(sides: Sequence[_Side], unread: Sequence[Unread]) -> Imported:
 @contextmanager
 def _alone(path: Path) -> Iterator[bool]:
     """Whether no other process imports into the same store."""
-    with path.open("a") as file:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600), "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -124,15 +124,21 @@ def _start(invocation: Invocation, project: Project, done: list[dict[str, Any]])
     if not (project.worktree / ".git").exists() and not files:
         invocation.say_lines("The first session in a repository starts its workspace.")
         return {}
-    open_project(project).close()
+    from readmit.clients.memory_import import import_memory
+
+    with open_project(project) as workspace:
+        found = import_memory(workspace, project, files)
     invocation.say_lines(
         f"This project: {one_line(str(project.worktree))}, in {one_line(str(project.store))}",
         f"  role {ROLE}, task {project.task}",
+        f"  from {counted(len(files), 'memory file')}: {counted(found.statements, 'statement')}, "
+        f"{found.refuted} of them not true here",
+        *(f"  not read: {one_line(f'{one.file} {one.why}'.strip())}" for one in found.unread),
         "Its policy, where it differs from the default (`readmit policy explain` says all):",
         *(f"  {one.group}.{one.setting} = {_shown(one.value)}: {one.reason}" for one in CHOICES),
         "Start a session as ever. `readmit today` says what agents here remember, and what fell.",
     )
-    return {"task": project.task, "store": str(project.store)}
+    return {"task": project.task, "store": str(project.store), "imported": found._asdict()}
 
 
 def _shown(value: object) -> str:
