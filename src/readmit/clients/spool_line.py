@@ -45,8 +45,12 @@ _DEEPEST = 4
 
 def file_name(client: str, session: str) -> str:
     """The name that files about one session have, without a suffix. No name leads out of its folder."""
-    plain = session if session and _PLAIN.issuperset(session) and len(session) <= _LONGEST_NAME else _hashed(session)
-    return f"{''.join(one for one in client if one in _PLAIN)[:40] or 'client'}-{plain}"
+    return f"{''.join(one for one in client if one in _PLAIN)[:40] or 'client'}-{plain_id(session)}"
+
+
+def plain_id(given: str) -> str:
+    """An id that a client gives, if it is short and plain, or a digest of it."""
+    return given if given and _PLAIN.issuperset(given) and len(given) <= _LONGEST_NAME else _hashed(given)
 
 
 def append(folder: str, client: str, payload: bytes) -> bool:
