@@ -20,7 +20,8 @@ from readmit.records.error_types import SealError, TamperedError
 from readmit.trust.head_sealer import Extension, LogSealer, keys_after, origin_of
 from readmit.trust.merkle import TreeHead, verify_consistency
 from readmit.trust.notes import NoteKey
-from readmit.trust.pin import FILE_MODE, FilePin, MemoryPin, Trust
+from readmit.trust.pin import FilePin, MemoryPin, Trust
+from readmit.trust.private_keys import FILE_MODE
 from readmit.trust.trusted_keys import keyid_of
 from readmit.writing.workspace_keys import pin_of, stem_of
 
