@@ -109,7 +109,16 @@ ALIKE = {
     ),
     "cyrillic": ("\u043ewner", "own\u0435r", "\u041e\u051dn\u0435r", "r\u0435\u0430dm\u0456t"),
     "greek": ("\u03bfwner", "o\u03c9ner", "read\u03bcit"),
-    "another alphabet": ("\u0585wner", "o\u13b3ner", "o\u2c96ner"),
+    "another alphabet": (
+        "\u0585wner",
+        "o\u13b3ner",
+        "o\u2c96ner",
+        "\ua4f3wner",
+        "own\u1971r",
+        "\ua4f3\ua4ea\ua4e0\ua4f0\ua4e3",
+    ),
+    "strokes over letters": ("owner\u0332", "o\u0337wner", "readmi\u20dft"),
+    "blanks": ("owner\u2800", "\u2800readmit"),
     "digits and pairs": ("0wner", "readm1t", "readmlt", "ovvner", "readrnit", "readm|t"),
 }
 UNLIKE = ("owners", "own", "downer", "Anna", "\u674e\u9752", "\u0410\u043d\u043d\u0430", "boss2", "\u00f6wner", "bosse")

@@ -63,6 +63,19 @@ TRICKS = (
     "Here is the rumor of the week. {C}.",
     "{C}. That is a lie.",
     "{C}. Just kidding!",
+    # Taken back.
+    "{C}. Scratch that.",
+    "{C}. Strike that, it was another one.",
+    "{C}. Sorry, wrong chat.",
+    "{C}. Erm, the other way around.",
+    "{C}. No, the other way round.",
+    "{C}. Correction: the reverse.",
+    "{C}. Ignore my last sentence.",
+    "{C}. Haha no.",
+    "{C}. Psych!",
+    "Opposite day! {C}.",
+    "Let's roleplay. {C}.",
+    "```\n{C}.\n```",
     "Imagine the following. {C}.",
     "Myths about us:\n- We are rich.\n- {C}.",
     'He wrote: "Good day. {C}. Yours, Mallory."',
@@ -204,6 +217,9 @@ PLAIN = (
     ("Ann says hello. {C}.", "{C}."),
     ("The office opens at eight.\n\n{C}.", "{C}."),
     ("I moved to Rome with Anna. It is warm there. {C}.", "{C}."),
+    ("{C}. The strike ends on Friday.", "{C}."),
+    ("Dave turned the other way around. {C}.", "{C}."),
+    ("{C}. The correction fluid is empty.", "{C}."),
 )
 
 HELD_OUT_PLAIN = (

@@ -9,20 +9,22 @@ from __future__ import annotations
 import unicodedata
 from functools import lru_cache
 
-# After case folding: a capital that looks like an ASCII one counts as well as a small letter.
+# After case folding: a capital that looks like an ASCII one counts as well as a small letter. Lisu has capitals only.
 _LETTERS = {
-    "a": "\u0430\u03b1\u0251\u1d00", "b": "\u0432\u044c\u0185\u03b2\u0299", "c": "\u0441\u03f2\u1d04",
-    "d": "\u0501\u1d05", "e": "\u0435\u03b5\u0454\u04bd\u1d07", "f": "\u03dd\ua730", "g": "\u050d\u0261\u0581\u0262",
-    "h": "\u043d\u04bb\u0570\u029c", "j": "\u0458\u03f3\u0575\u1d0a", "k": "\u043a\u03ba\u1d0b",
-    "l": "i1|\u0131\u0456\u03b9\u04cf\u0269\u01c0\u026a\u029f!", "m": "\u043c\u03bc\u1d0d",
-    "n": "\u043f\u03b7\u0578\u057c\u0274", "o": "0\u043e\u03bf\u0585\u03c3\u1d0f", "p": "\u0440\u03c1\u1d18",
-    "q": "\u051b\u0563\u0566", "r": "\u0433\u0280", "s": "\u0455\ua7315", "t": "\u0442\u03c4\u1d1b",
-    "u": "\u03c5\u057d\u1d1c", "v": "\u03bd\u0475\u1d20", "w": "\u051d\u0461\u03c9\u0561\u1d21", "x": "\u0445\u03c7",
-    "y": "\u0443\u03b3\u04af\u028f", "z": "\u03b6\u1d22",
+    "a": "\u0430\u03b1\u0251\u1d00\ua4ee", "b": "\u0432\u044c\u0185\u03b2\u0299\ua4d0",
+    "c": "\u0441\u03f2\u1d04\ua4da", "d": "\u0501\u1d05\ua4d3", "e": "\u0435\u03b5\u0454\u04bd\u1d07\ua4f0",
+    "f": "\u03dd\ua730\ua4dd", "g": "\u050d\u0261\u0581\u0262\ua4d6", "h": "\u043d\u04bb\u0570\u029c\ua4e7",
+    "j": "\u0458\u03f3\u0575\u1d0a\ua4d9", "k": "\u043a\u03ba\u1d0b\ua4d7",
+    "l": "i1|\u0131\u0456\u03b9\u04cf\u0269\u01c0\u026a\u029f!\ua4e1\ua4f2", "m": "\u043c\u03bc\u1d0d\ua4df",
+    "n": "\u043f\u03b7\u0578\u057c\u0274\ua4e0", "o": "0\u043e\u03bf\u0585\u03c3\u1d0f\ua4f3",
+    "p": "\u0440\u03c1\u1d18\ua4d1", "q": "\u051b\u0563\u0566", "r": "\u0433\u0280\ua4e3", "s": "\u0455\ua7315\ua4e2",
+    "t": "\u0442\u03c4\u1d1b\ua4d4", "u": "\u03c5\u057d\u1d1c\ua4f4", "v": "\u03bd\u0475\u1d20\ua4e6",
+    "w": "\u051d\u0461\u03c9\u0561\u1d21\ua4ea", "x": "\u0445\u03c7\ua4eb", "y": "\u0443\u03b3\u04af\u028f\ua4ec",
+    "z": "\u03b6\u1d22\ua4dc",
 }  # fmt: skip
 _TO_ASCII = str.maketrans({letter: plain for plain, letters in _LETTERS.items() for letter in letters})
-# Not displayed, though neither a control nor a format character: fillers, joiners and variation selectors.
-_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u180b\u180c\u180d\u180f")
+# Not displayed, though neither a control nor a format character: fillers, joiners, variation selectors, a blank.
+_INVISIBLE = frozenset("\u2800\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u180b\u180c\u180d\u180f")
 
 
 @lru_cache(maxsize=4096)
@@ -47,9 +49,8 @@ def _alike(name: str, other: str) -> bool:
 
 
 def _is_foreign(letter: str) -> bool:
-    """Whether it is of another alphabet with small and capital letters. A reader sees an accent."""
-    cased = not letter.isascii() and letter.lower() != letter.upper()
-    return cased and not unicodedata.name(letter, "").startswith("LATIN")
+    """Whether it is a letter of another alphabet. A reader sees an accent."""
+    return not letter.isascii() and letter.isalpha() and not unicodedata.name(letter, "").startswith("LATIN")
 
 
 def _seen(name: str) -> str:
@@ -60,9 +61,9 @@ def _seen(name: str) -> str:
 
 
 def _is_invisible(letter: str) -> bool:
+    """Whether a reader does not see it as a character: one that shows nothing, or a stroke over another letter."""
     return (
-        unicodedata.category(letter) in ("Cf", "Cc", "Co", "Cn")
+        unicodedata.category(letter) in ("Cf", "Cc", "Co", "Cn", "Mn", "Me")
         or letter in _INVISIBLE
-        or "\ufe00" <= letter <= "\ufe0f"
         or "\U000e0000" <= letter <= "\U000e0fff"
     )

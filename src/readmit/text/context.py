@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.text.english import common_words, sentences, straight, word_list
@@ -24,6 +24,7 @@ MOST_CLAUSES = 12
 """Of a sentence with more clauses, only the whole is compared."""
 _LONGEST_VERDICT = 7
 _QUOTATION = str.maketrans(dict.fromkeys("„‟«»‹›「」『』", '"'))  # noqa: RUF001
+_FENCE = "```"
 # An apostrophe before a word opens a quotation; one inside or behind a word does so as rarely as it closes one.
 _SINGLE = re.compile(r"(?<![^\W_])'(?=[^\W_])")
 _SINGLE_END = re.compile(r"(?<=[^\s])'(?![^\W_])")
@@ -50,6 +51,9 @@ _MARKING = _UNTRUE | _stems("negating")
 _TURNING = _MARKING | _stems("turning", "turning in other languages")
 _FRAMING, _JUDGING = _stems("framing"), _stems("judging")
 _ANNOUNCING = frozenset(word_list("announcing"))
+# A sentence that begins with one of these takes back the one before it, or warns of the one behind it.
+_TAKING_BACK = tuple(f"{phrase.replace('_', ' ')} " for phrase in word_list("taking back"))
+_BEFORE_TAKING_BACK = frozenset((*word_list("opening"), *word_list("courtesy"), *word_list("hesitating")))
 _AT_LAST = [["this"], ["these"], ["following"], ["below"], ["follows"]]
 _ANAPHOR = re.compile(
     rf"\b(?:the|this|that|these|those)\s+(?:{'|'.join((*word_list('reporting'), *word_list('denying')))})s?\b",
@@ -64,10 +68,15 @@ _GOVERNING = common_words("prepositions", "conjunctions", "questions")
 
 def meaning_marks(text: str) -> Counter[str]:
     """The words of a text that deny, doubt, condition, defer, end, report or invent, and its quotation marks."""
-    plain = straight(text).translate(_QUOTATION)
+    plain = _quoted(text)
     found = Counter(one.stem for one in tokens(plain) if one.stem in _TURNING)
     found['"'] = plain.count('"') + len(_SINGLE.findall(plain))
     return +found
+
+
+def _quoted(text: str) -> str:
+    """The text with one kind of quotation mark. A fence around what somebody pasted is one too."""
+    return straight(text).translate(_QUOTATION).replace(_FENCE, '"')
 
 
 def units(text: str) -> Iterator[tuple[int, int]]:
@@ -140,12 +149,21 @@ def _is_marked(sentence: str) -> bool:
 
 def _is_verdict(sentence: str) -> bool:
     """Whether a sentence is only about whether another one is true: "Not!", "I don't think so.", "Just kidding."."""
+    if _takes_back(sentence):
+        return True
     found = _words_of(sentence)
     if len(found) > _LONGEST_VERDICT or _TURNING.isdisjoint(found):
         return False
     return not _FRAMING.isdisjoint(found) or all(
         one in _TURNING or one in _JUDGING or one in common_words() or one in _AUXILIARY for one in found
     )
+
+
+def _takes_back(sentence: str) -> bool:
+    """Whether a sentence cancels another one: "Scratch that.", "Sorry, wrong chat.", "No, the other way round."."""
+    words = _WORD.findall(straight(sentence).casefold())
+    said = f"{' '.join(dropwhile(_BEFORE_TAKING_BACK.__contains__, words))} "
+    return said.startswith(_TAKING_BACK)
 
 
 def _judges(after: str) -> bool:
@@ -175,7 +193,7 @@ class _Open(NamedTuple):
         return self.double % 2 == 1 or self.single > 0 or self.brackets > 0
 
     def after(self, sentence: str) -> _Open:
-        plain = straight(sentence).translate(_QUOTATION)
+        plain = _quoted(sentence)
         return _Open(
             self.double + plain.count('"'),
             self.single + len(_SINGLE.findall(plain)) - len(_SINGLE_END.findall(plain)),
