@@ -10,7 +10,7 @@ import click
 
 from readmit.cli import entry_points
 from readmit.cli.agents import presence_commands, return_commands
-from readmit.cli.coding_agents import install_command
+from readmit.cli.coding_agents import install_command, mcp_command
 from readmit.cli.error_lines import JsonUsageError
 from readmit.cli.inquiry import (
     check_command,
@@ -57,7 +57,13 @@ for group, members in BELOW.items():
         group.add_command(one)
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
-    "Start": (install_command.install_client, demo_command.play_demo, store_commands.init, play_command.play_scenario),
+    "Start": (
+        install_command.install_client,
+        mcp_command.serve_mcp,
+        demo_command.play_demo,
+        store_commands.init,
+        play_command.play_scenario,
+    ),
     "Remember": (
         observe_command.observe,
         item_commands.record,
