@@ -64,7 +64,7 @@ def test_a_look_before_the_return_says_what_changed(db: str, tmp_path: Path) -> 
     run("depart", *WHO, "--db", db)
     change(tmp_path)
     assert f"{seen[:12]} changed" in run("look", *WHO, "--db", db).output
-    assert said("look", *WHO, "--db", db) == {"unchanged": [], "found": []}, "it is on record"
+    assert said("look", *WHO, "--db", db) == {"unchanged": [], "found": [], "again": []}, "it is on record"
     assert "Nothing to write down" in run("look", *WHO, "--db", db).output
     explained = run("explain", said("return", *WHO, "--db", db)["return"], "rate", "--db", db).output
     assert "Source limits.md: looked at on" in explained
