@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from readmit import Agent
 
-ITEMS, IDLE_SECONDS = 20, 3.0
+ITEMS, SETTLED_SECONDS, IDLE_SECONDS = 20, 1.0, 5.0
 POLLED = 50
 """Milliseconds between two looks of a subscription that polls."""
 _REVOKE = """
@@ -71,6 +71,8 @@ def _measured(name: str, place: str, step: Callable[[int], None]) -> list[Result
                 step(1)
             other.stdin.close()
             other.wait()
+            # That the other process closed the store is a sign too, and after a sign a subscription looks.
+            time.sleep(SETTLED_SECONDS)
             before = time.process_time()
             time.sleep(IDLE_SECONDS)
             idle = (time.process_time() - before) / IDLE_SECONDS

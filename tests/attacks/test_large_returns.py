@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -70,6 +71,32 @@ def test_ten_times_as_much_that_fell_writes_at_most_ten_times_as_much(name: str)
     few, many = written(CASES[name], 40), written(CASES[name], 400)
     assert many <= 11 * few
     assert many <= 400 * 700
+
+
+def calls(case: Case, count: int) -> int:
+    """The calls that a return over ``count`` fallen items makes: its time, whatever else the machine does."""
+    scene = Scene()
+    with scene.team.batch():
+        case.shape(scene, count)
+    made = 0
+
+    def called(_: object, event: str, __: object) -> None:
+        nonlocal made
+        made += event in ("call", "c_call")
+
+    agent, before = scene.ann(), sys.getprofile()
+    sys.setprofile(called)
+    try:
+        returned = agent.come_back()
+    finally:
+        sys.setprofile(before)
+    assert returned.admitted
+    return made
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_ten_times_as_much_that_fell_takes_at_most_ten_times_as_long(name: str) -> None:
+    assert calls(CASES[name], 600) <= 10 * calls(CASES[name], 60)
 
 
 def test_explain_names_a_long_chain_from_both_ends() -> None:

@@ -6,7 +6,6 @@ Python's own ``TypeError`` names neither the nearest right keyword nor, in every
 from __future__ import annotations
 
 import inspect
-from difflib import get_close_matches
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -53,11 +52,21 @@ def check_fields(verb: Callable[..., object], fields: Mapping[str, object], know
             raise RecordError(unknown(verb.__name__, field, {**known.__annotations__, **_parameters(verb)}))
 
 
+def near_name(given: str, known: Iterable[str]) -> str:
+    """The nearest of some names, in whatever case; empty if none is near."""
+    # Imported here: only who errs needs it.
+    from difflib import get_close_matches
+
+    spelled = {name.casefold(): name for name in sorted(known)}
+    found = get_close_matches(given.casefold(), spelled, n=1)
+    return spelled[found[0]] if found else ""
+
+
 def unknown(what: str, given: str, known: Iterable[str]) -> str:
     """The message about an unknown name."""
     names = sorted(known)
-    if near := get_close_matches(given, names, n=1):
-        return f"{given}: {what} has no such field; did you mean {near[0]}?"
+    if near := near_name(given, names):
+        return f"{given}: {what} has no such field; did you mean {near}?"
     return f"{given}: {what} has no such field" + (f"; it has {', '.join(names)}" if names else "")
 
 
@@ -78,8 +87,8 @@ def _misfit(call: Callable[..., object], args: tuple[object, ...], kwargs: Mappi
     named = [one.name for one in by_place[: len(args) - 1]]
     for one in parameters.values():
         if one.default is one.empty and one.name not in {*kwargs, *named}:
-            if near := get_close_matches(one.name, strangers, n=1):
-                return unknown(name, near[0], [one.name])
+            if near := near_name(one.name, strangers):
+                return unknown(name, near, [one.name])
             return f"{one.name}: {name} needs it; add {one.name}=…"
     twice = [one for one in named if one in kwargs]
     if twice:

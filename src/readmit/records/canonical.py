@@ -12,13 +12,12 @@ import os
 import re
 import secrets
 from ast import literal_eval
-from difflib import get_close_matches
 from enum import Enum, EnumType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, get_args, get_type_hints
 
 import msgspec
 
-from readmit.records.arguments import unknown
+from readmit.records.arguments import near_name, unknown
 from readmit.records.base import PATTERNS
 from readmit.records.error_types import RecordError
 
@@ -246,9 +245,9 @@ def _in_a_group(path: str, given: str, kind: Any, place: str) -> str:
     groups = {name: group for group, type_ in known.items() for name in _types(_record(type_))}
     if given in groups:
         return f"{given}: belongs to {groups[given]}; write it as {groups[given]}.{given}"
-    near = get_close_matches(given, (*known, *groups), n=1)
-    if near and near[0] in groups:
-        return f"{given}: {path} has no such field; did you mean {groups[near[0]]}.{near[0]}?"
+    near = near_name(given, (*known, *groups))
+    if near in groups:
+        return f"{given}: {path} has no such field; did you mean {groups[near]}.{near}?"
     return ""
 
 

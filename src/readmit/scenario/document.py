@@ -6,7 +6,6 @@ Reading is strict. Errors give the path of the field, before anything is written
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from functools import cache, reduce
 from importlib import resources
 from operator import or_
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import msgspec
 
+from readmit.records.arguments import near_name
 from readmit.records.base import Name, Record, Text, Time
 from readmit.records.canonical import explained, fields_at, repeated_key, without_mark
 from readmit.records.error_types import ScenarioError
@@ -112,8 +112,8 @@ def _located(message: str, kind: Any) -> str:
     if found := re.fullmatch(r"Object missing required field `(.+)`", words):
         return f"{path}.{found[1]}: required, but missing"
     if found := re.fullmatch(r"Object contains unknown field `(.+)`", words):
-        near = get_close_matches(found[1], fields_at(kind, path), n=1)
-        meant = f"did you mean {near[0]}?" if near else "`readmit play --schema` lists the fields"
+        near = near_name(found[1], fields_at(kind, path))
+        meant = f"did you mean {near}?" if near else "`readmit play --schema` lists the fields"
         return f"{path}.{found[1]}: no such field; {meant}"
     if path.endswith(".do"):
         tags = (str(step.__struct_config__.tag) for step in every_step())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, get_args
@@ -67,6 +66,8 @@ class Looker:
             for number in near:
                 results[number] = self._one(sources, probes[number], everything)
             if far:
+                from concurrent.futures import ThreadPoolExecutor
+
                 with ThreadPoolExecutor(_AT_ONCE, "readmit-look") as pool:
                     answers = pool.map(lambda number: self._one(sources, probes[number], everything), far)
                     results |= dict(zip(far, answers, strict=True))

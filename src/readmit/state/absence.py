@@ -10,12 +10,12 @@ in the one to which it was reassigned since.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.records.acts.event import Checkpoint, Event, EventKind
 from readmit.records.acts.operation import Lease, Reassign
 from readmit.records.acts.voids import Voids
+from readmit.records.arguments import near_name
 from readmit.records.error_types import NotAllowedError, UnknownError
 from readmit.records.identity import Identity, agent_key
 from readmit.records.items import Item
@@ -234,9 +234,8 @@ def unknown(field: str, asked: str, named: Iterable[str], nothing: str) -> Unkno
 
 def nearest(asked: str, named: Iterable[str]) -> str:
     """A question after the nearest of some names; empty if none is near."""
-    spelled = {name.casefold(): name for name in sorted(named)}
-    found = get_close_matches(asked.casefold(), spelled, n=1)
-    return f"did you mean {spelled[found[0]]!r}?" if found else ""
+    found = near_name(asked, named)
+    return f"did you mean {found!r}?" if found else ""
 
 
 def _items(log: Log, identity: Identity) -> list[Item]:

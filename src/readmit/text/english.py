@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
-from importlib import resources
+from pkgutil import get_data
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -71,8 +71,9 @@ def word_list(name: str) -> tuple[str, ...]:
 
 @cache
 def _listed(file: str) -> dict[str, tuple[str, ...]]:
-    text = resources.files("readmit.records").joinpath(file).read_text("utf-8")
-    lines = (line.partition(":") for line in text.splitlines())
+    # Not ``importlib.resources``, which imports archives and temporary files.
+    text = get_data("readmit.records", file) or b""
+    lines = (line.partition(":") for line in text.decode("utf-8").splitlines())
     return {name: tuple(words.split()) for name, _, words in lines}
 
 

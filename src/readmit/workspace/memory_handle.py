@@ -21,7 +21,6 @@ from readmit.backends.bound_writes import Archived, BoundBackend, bindings, cons
 from readmit.backends.handle import Gate, OpenedMemory, ReturnedMemory
 from readmit.backends.port import Banked, MemoryBackend, Mending, Stored
 from readmit.backends.store_lines import open_backend
-from readmit.diagnosis.history import explain
 from readmit.log.ledger import TEAM, Binding
 from readmit.records.acts.event import Close, Event, EventKind, Overrule
 from readmit.records.acts.operation import Exposed
@@ -207,6 +206,8 @@ class Memory:
 
     def review(self, return_id: str) -> tuple[Standing, ...]:
         """The records of this store that an admitted return admits and withholds, and why. For the operator."""
+        from readmit.diagnosis.history import explain
+
         log = desk_of(self._workspace).log
         returned, decision = recorded(log, return_id)
         admitted = frozenset(one.id for one in decision.view.items) if decision.view is not None else frozenset()

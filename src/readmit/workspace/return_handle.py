@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.diagnosis.history import Explanation, Replay, drafts, explain, replay
-from readmit.diagnosis.why import why
 from readmit.records.arguments import explained
 from readmit.records.base import require_flag, require_id
 from readmit.records.error_types import UnknownError
@@ -14,6 +12,7 @@ from readmit.state.past_returns import dispositions, recorded
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from readmit.diagnosis.history import Explanation, Replay
     from readmit.diagnosis.symptoms import Diagnosis
     from readmit.records.decisions import (
         ConstraintNote,
@@ -167,6 +166,8 @@ class Return(DecidedReturn, Delivery):
 
     def explain(self, item: str) -> Explanation:
         """Why an item was in or out."""
+        from readmit.diagnosis.history import explain
+
         return explain(self._desk.log, self.id, require_id("item", item))
 
     def why(self) -> Diagnosis:
@@ -174,14 +175,20 @@ class Return(DecidedReturn, Delivery):
 
         Its ``lacks`` are what was missing: which items last met it, why they are out, and the call that would meet it.
         """
+        from readmit.diagnosis.why import why
+
         return why(self._desk, self.id)
 
     def drafts(self) -> dict[str, Drafted]:
         """The candidates that a model drafted, with the model and the words it quotes."""
+        from readmit.diagnosis.history import drafts
+
         return drafts(self._desk.log, self.id)
 
     def replay(self) -> Replay:
         """Recompute the decision from the log and compare bytes."""
+        from readmit.diagnosis.history import replay
+
         return replay(self._desk.log, self.id)
 
 

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from readmit.diagnosis.checkup import Checkup, checkup
 from readmit.log.location import MEMORY, folder_of, open_store
 from readmit.records.acts.event import EventKind
 from readmit.records.arguments import explained
@@ -55,6 +54,7 @@ from readmit.writing.writer import Writer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from readmit.diagnosis.checkup import Checkup
     from readmit.records.acts.kinds import DeclaredKind
 
 DEFAULT_NAME = "default"
@@ -169,6 +169,8 @@ class Workspace(Verbs):
     def doctor(self, agent: Agent | None = None) -> Checkup:
         """The problems of one agent, or of all that departed, if they returned now. Nothing is written."""
         self._writer.check_operator("doctor")
+        from readmit.diagnosis.checkup import checkup
+
         return checkup(self._desk, None if agent is None else agent.identity)
 
     @contextmanager

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cache
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import msgspec
@@ -252,6 +251,8 @@ def kind_named(name: str) -> DeclaredKind:
 @cache
 def load_declared_elsewhere() -> None:
     """Import the modules in which other packages declare their kinds, once."""
+    from importlib.metadata import entry_points
+
     for point in entry_points(group=ENTRY_POINTS):
         point.load()
 
