@@ -154,13 +154,15 @@ def open_project(project: Project) -> Workspace:
     A checkout that its policy does not name yet is added to the folders that are looked at, and checkouts that are gone
     are dropped. The first folder stays, because probes of files below it keep relative paths.
     """
+    from readmit.clients.intake.secret_free_looks import SecretFreeLooker
     from readmit.workspace.workspace import Workspace
 
     make_private(project.folder)
+    policy = None if project.store.exists() else client_policy(project)
     try:
-        workspace = Workspace.open(project.store, policy=None if project.store.exists() else client_policy(project))
+        workspace = Workspace.open(project.store, policy=policy, prober=SecretFreeLooker)
     except ConflictError:  # another checkout's session started it in between, with another folder to look at
-        workspace = Workspace.open(project.store)
+        workspace = Workspace.open(project.store, prober=SecretFreeLooker)
     try:
         _see_checkout(workspace, project)
     except BaseException:

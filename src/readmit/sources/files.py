@@ -120,7 +120,7 @@ class Files:
         parent, _, name = path.rpartition("/")
         if name in ("", ".", ".."):
             raise ProbeError(f"path: {path} names no file")
-        if _SECRET.fullmatch(name):
+        if may_hold_secret(name):
             raise ProbeError(f"path: {name} may hold a secret; such files are not read")
         key = "/" if path.startswith("/") and not parent else parent
         directory = self._open.get(key)
@@ -132,7 +132,7 @@ class Files:
 
     def _opened(self, parent: str, path: str) -> int:
         root, parts = below(self._limits.roots, parent, said=path)
-        if secret := next(filter(_SECRET.fullmatch, parts), ""):
+        if secret := next(filter(may_hold_secret, parts), ""):
             raise ProbeError(f"path: {secret} may hold secrets; nothing in it is read")
         return opened_below(root, parts)
 
@@ -160,6 +160,11 @@ class Files:
     def close(self) -> None:
         while self._open:
             os.close(self._open.popitem()[1])
+
+
+def may_hold_secret(name: str) -> bool:
+    """Whether files and folders of this name are never read."""
+    return _SECRET.fullmatch(name) is not None
 
 
 def below(roots: tuple[str, ...], path: str, *, said: str) -> tuple[str, tuple[str, ...]]:
