@@ -107,6 +107,16 @@ def project_of(cwd: Path) -> Project:
     return Project(key, common, worktree, _package(here, worktree), data_folder() / "projects" / key)
 
 
+def writable_project(cwd: Path) -> Project | None:
+    """The project of a folder; none where nothing can be remembered, because the data folder cannot be written."""
+    with suppress(StoreError):
+        project = project_of(cwd)
+        make_private(project.folder)
+        if all(os.access(path, os.W_OK) for path in (project.folder, project.store) if path.exists()):
+            return project
+    return None
+
+
 class PolicyChoice(NamedTuple):
     """A setting of the policy that differs from the default, and why."""
 

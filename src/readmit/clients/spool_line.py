@@ -159,7 +159,7 @@ def _hashed(text: str) -> str:
     return "x" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32] if text else "unknown"
 
 
-def _standard_input() -> bytes:
+def standard_input() -> bytes:
     """What a client sends, for as long as it may take."""
     parts, size, end = [], 0, time.monotonic() + _SECONDS
     while size <= MOST_INPUT and select.select([0], [], [], max(0.0, end - time.monotonic()))[0]:
@@ -173,7 +173,7 @@ def _standard_input() -> bytes:
 
 if __name__ == "__main__":
     try:
-        append(sys.argv[1], sys.argv[2], _standard_input())
+        append(sys.argv[1], sys.argv[2], standard_input())
     finally:
         # Whatever happened, the session goes on.
         os._exit(0)

@@ -1,0 +1,73 @@
+"""Before a prompt: what a file's change took away from what this session holds. That is said once.
+
+Usually no file changed. Then this costs one look at the status of each, and the store stays closed.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from readmit.clients.moments.hook_status import HookStatus
+from readmit.clients.moments.session_file import file_versions, load_session, save_session
+
+if TYPE_CHECKING:
+    from readmit.clients.hook import Hook
+    from readmit.clients.moments.session_file import SessionFile
+    from readmit.clients.project import Project
+    from readmit.clients.session import Session
+    from readmit.workspace.workspace import Workspace
+
+
+def check_prompt(hook: Hook, session: Session) -> HookStatus | None:
+    """Say what fell since the session was told last; nothing if nothing did."""
+    held = load_session(session)
+    if held is None or (not held.changed() and time.time() < held.renew):
+        return None
+    from readmit.clients.project import open_project, project_of
+
+    project = project_of(Path(held.cwd))
+    with open_project(project) as workspace:
+        return _checked(hook, workspace, project, session, held)
+
+
+def _checked(hook: Hook, workspace: Workspace, project: Project, session: Session, held: SessionFile) -> HookStatus:
+    from readmit.clients.moments.absence_of_session import leave
+    from readmit.clients.moments.session_handover import LEASE, RENEWED, Handover
+    from readmit.clients.moments.session_start import import_in_time, loaded_files
+    from readmit.clients.session import session_agent
+    from readmit.presence.lease import is_over
+    from readmit.workspace.workspace import desk_of
+
+    versions, files = file_versions(held.files), loaded_files(project, session)
+    imported = import_in_time(workspace, project, files, hook)
+    agent = session_agent(workspace, project, session)
+    if not _fell(workspace, project, held) and not is_over(desk_of(workspace).writer, agent.identity):
+        if time.time() >= held.renew:
+            agent.present(lease=LEASE)
+            held = held._replace(renew=time.time() + RENEWED)
+        save_session(session, held._replace(files=versions))
+        return HookStatus("unchanged", unseen=len(imported.unread))
+    leave(workspace, agent)
+    handover = Handover(workspace, project, session, files)
+    handover.decide(agent)
+    hook.answer.give(handover.changes(held.told))
+    handover.keep(agent, held.told)
+    return handover.status(imported)
+
+
+def _fell(workspace: Workspace, project: Project, held: SessionFile) -> bool:
+    """Whether something that the session holds no longer stands where it was read."""
+    import msgspec
+
+    from readmit.clients.memory_import import imported_lines
+    from readmit.records.probes import FileProbe, Finding
+    from readmit.sources import Looker
+
+    now = imported_lines(project)
+    if any(name not in now or now[name][1].finding for name in held.lines):
+        return True
+    probes = [msgspec.convert(one, FileProbe) for path in held.changed() for one in held.probes.get(path, ())]
+    looks = Looker(workspace.admin.policy.looks).look(probes)
+    return any(one.outcome in (Finding.CHANGED, Finding.GONE) for one in looks)
