@@ -26,18 +26,34 @@ def erase(log: Log, erased: Mapping[int, object], events: Iterable[Event]) -> No
     What was derived from any text goes too: its keys are digests of one text or of several, so each of them could
     confirm a guess of the erased one.
     """
-    connection, commits = log.connection, log.commits
-    bodies = {epoch: remnant_body(payload) for epoch, payload in erased.items()}
-    with connection.rewriting("event"):
-        for epoch, body in bodies.items():
-            connection.sql.execute("UPDATE event SET body = ? WHERE pos = ?", (body, (log.ws << SHIFT) + epoch))
-            commits.assign(remnant_key(epoch), remnant_value(body))
+    _put_remnants(log, erased)
     for event in events:
         if isinstance(event.payload, Item) and not isinstance(event.payload, Frontier):
             _erase_kin(log, event.payload, erased)
     log.derived.forget()
     log.renew_name_key()
-    commits.erase_keys()
+    log.commits.erase_keys()
+
+
+def erase_expired(log: Log, erased: Mapping[int, object]) -> None:
+    """Put remnants in the place of observations that nothing rests on, within the open transaction.
+
+    No index key was made of their texts. If something was derived from any text, all of it goes, as in ``erase``; if
+    not, the map stays as it is, which for a long log takes seconds less.
+    """
+    _put_remnants(log, erased)
+    log.renew_name_key()
+    if log.derived.forget():
+        log.commits.erase_keys()
+
+
+def _put_remnants(log: Log, erased: Mapping[int, object]) -> None:
+    connection = log.connection
+    bodies = {epoch: remnant_body(payload) for epoch, payload in erased.items()}
+    with connection.rewriting("event"):
+        for epoch, body in bodies.items():
+            connection.sql.execute("UPDATE event SET body = ? WHERE pos = ?", (body, (log.ws << SHIFT) + epoch))
+            log.commits.assign(remnant_key(epoch), remnant_value(body))
 
 
 def _erase_kin(log: Log, item: Item, erased: Mapping[int, object]) -> None:
