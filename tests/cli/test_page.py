@@ -30,7 +30,10 @@ def test_a_person_reads_where_it_is_and_for_whom(team: str) -> None:
 
 
 def test_what_makes_no_sense_together_is_refused(team: str) -> None:
-    assert "give either RETURN or --slot" in run("page", "r", "--slot", "x", "--to", "p", "--db", team, status=2).stderr
+    assert (
+        "give one of RETURN, --slot and --project"
+        in run("page", "r", "--slot", "x", "--to", "p", "--db", team, status=2).stderr
+    )
     assert "--task has no use without --slot" in run("page", "--task", "t", "--to", "p", "--db", team, status=2).stderr
     assert not Path("p").exists()
 

@@ -10,7 +10,7 @@ import click
 
 from readmit.cli import entry_points
 from readmit.cli.agents import presence_commands, return_commands
-from readmit.cli.coding_agents import install_command, mcp_command
+from readmit.cli.coding_agents import install_command, mcp_command, today_command
 from readmit.cli.error_lines import JsonUsageError
 from readmit.cli.inquiry import (
     check_command,
@@ -59,6 +59,7 @@ for group, members in BELOW.items():
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Start": (
         install_command.install_client,
+        today_command.show_today,
         mcp_command.serve_mcp,
         demo_command.play_demo,
         store_commands.init,

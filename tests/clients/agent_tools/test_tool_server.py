@@ -121,7 +121,7 @@ def test_hostile_calls_change_nothing_and_name_the_field(desk: ToolDesk) -> None
         assert len(answers[case]) < 1_000, case
     assert desk.workspace.epoch == before, "nothing was written"
     private, unknown = answers["a private item"], answers["an unknown item"]
-    assert private == unknown, "what is withheld and what does not exist are told alike"
+    assert private == unknown, "what is withheld and what does not exist get the same answer"
 
 
 def test_another_session_or_client_is_never_taken_for_this_one(desk: ToolDesk) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from readmit.cli import error_lines
-from readmit.cli.command import Invocation, command
+from readmit.cli.command import DEFAULT_DB, Invocation, command
 from readmit.cli.item_words import agent_in_words
+from readmit.cli.options import is_typed
 from readmit.cli.output import plain, progress
+from readmit.clients.project import project_of
+from readmit.clients.report.status_line import read_status, status_line
 from readmit.log.location import names
 from readmit.records.acts.event import Checkpoint
 from readmit.records.base import nfc
@@ -43,9 +48,24 @@ def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
     )
 
 
+def _of_project(invocation: Invocation) -> bool:
+    """Show the status of the coding agent's project here, if no store is named; false if there is none."""
+    if is_typed("db") or invocation.db != DEFAULT_DB or Path(DEFAULT_DB).exists():
+        return False
+    found = read_status(project_of(Path.cwd()))
+    if found is not None:
+        invocation.say(found, status_line(found, datetime.now(UTC)))
+    return found is not None
+
+
 @command("status", examples=("readmit status", "readmit status --json"))
 def show_status(invocation: Invocation, /) -> None:
-    """The content of a workspace: its log, its audit, its policy, its key, and who is away."""
+    """The content of a workspace: its log, its audit, its policy, its key, and who is away.
+
+    Without --db, in a project in which a coding agent works: one line for a status bar, read from a file alone.
+    """
+    if _of_project(invocation):
+        return
     with invocation.open() as workspace, progress("Reading the log", workspace.epoch) as watch:
         kinds: Counter[str] = Counter()
         departed: dict[str, Identity] = {}

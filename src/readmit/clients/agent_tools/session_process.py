@@ -2,7 +2,7 @@
 
 A client tells its hooks the session, and its MCP servers nothing. Both are its children: a hook at the start notes the
 processes above it, and a server belongs to the newest session that was noted below its own parent. Where none was, the
-session cannot be told, and nothing is guessed.
+session is unknown, and nothing is guessed.
 """
 
 from __future__ import annotations

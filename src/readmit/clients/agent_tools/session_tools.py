@@ -1,8 +1,8 @@
 """What each tool does, for one session: with the rights of its principal, and through the view it was handed.
 
-Nothing that was withheld is told apart from what does not exist. What fell is named by its state alone, with the text
-only if this session was handed that text. Nothing here ends, confirms or restores anything: what an agent writes is a
-draft, which no return counts before a person confirmed it.
+What was withheld and what does not exist get the same answer. What fell is named by its state, with its text only if
+this session was handed that text. Nothing here ends, confirms or restores anything: what an agent writes is a draft,
+which no return counts before a person confirmed it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from readmit.clients.agent_tools.tool_inputs import Depart, Recall, Remember, Settle, WhatChanged, Why
+from readmit.clients.agent_tools.tool_inputs import (
+    DepartInput,
+    RecallInput,
+    RememberInput,
+    SettleInput,
+    WhatChangedInput,
+    WhyInput,
+)
 from readmit.clients.secret_filter import holds_secret
 from readmit.clients.session import session_agent
 from readmit.presence.subscription import judge_view
@@ -59,38 +66,38 @@ class SessionTools:
 
     def call(self, given: ToolInput) -> dict[str, Any]:
         """The answer of a tool."""
-        if isinstance(given, Depart):
+        if isinstance(given, DepartInput):
             return self._depart()
         if is_away(self._log, self._agent.identity.principal, self._task):
             raise QuarantineError("session: it has departed; its next start hands over what still holds")
         match given:
-            case Remember():
+            case RememberInput():
                 return self._remember(given)
-            case Recall():
+            case RecallInput():
                 return self._recall(given)
-            case WhatChanged():
+            case WhatChangedInput():
                 return self._what_changed()
-            case Why(item=item):
+            case WhyInput(item=item):
                 return self._why(item)
-            case Settle():
+            case SettleInput():
                 return self._settle(given)
 
     def view(self) -> dict[str, Any]:
         """The view as it stands now: what holds, and what no longer does."""
-        return {**self.call(Recall(limit=40)), **self.call(WhatChanged())}
+        return {**self.call(RecallInput(limit=40)), **self.call(WhatChangedInput())}
 
-    def _remember(self, given: Remember) -> dict[str, Any]:
+    def _remember(self, given: RememberInput) -> dict[str, Any]:
         name = self._draft(given.text, TOOL_DRAFT, slot=given.slot)
         return {"remembered": name, "state": "draft", "notice": _WAITS}
 
-    def _settle(self, given: Settle) -> dict[str, Any]:
+    def _settle(self, given: SettleInput) -> dict[str, Any]:
         duty = self._standing().get(given.duty)
         if not isinstance(duty, Obligation):
             raise UnknownError(f"settle.duty: {_UNKNOWN}")
         name = self._draft(given.reason, SETTLE_DRAFT, depends_on=duty.id)
         return {"proposed": name, "duty": duty.id, "state": "draft", "notice": _WAITS}
 
-    def _recall(self, given: Recall) -> dict[str, Any]:
+    def _recall(self, given: RecallInput) -> dict[str, Any]:
         items = self._standing()
         asked = _words(given.query)
         hits = {name: len(asked & _words(f"{item.text} {item.slot or ''}")) for name, item in items.items()}
@@ -99,7 +106,7 @@ class SessionTools:
         if (view := self._view()) is not None:
             self._note(view, shown, withheld=len(view.items) - len(shown))
         return {
-            "holds": [_told(item) for item in shown],
+            "holds": [_shown(item) for item in shown],
             "more": len(found) - len(shown),
             "drafts": [{"id": item.id, "text": item.text} for item in self._drafts()][-given.limit :],
             "notice": f"{NOTICE} Drafts are your own, and nobody confirmed them." if shown else self._nothing(),
@@ -112,7 +119,7 @@ class SessionTools:
 
     def _why(self, name: str) -> dict[str, Any]:
         if (item := self._standing().get(name)) is not None:
-            return {**_told(item), "state": "holds", "notice": NOTICE}
+            return {**_shown(item), "state": "holds", "notice": NOTICE}
         for gone, state, text in self._gone():
             if gone == name:
                 return {"id": gone, "state": str(state), "text": text, "notice": NOTICE}
@@ -219,7 +226,7 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.casefold()))
 
 
-def _told(item: Item) -> dict[str, Any]:
+def _shown(item: Item) -> dict[str, Any]:
     """An item as an agent reads it."""
     said = {"id": item.id, "kind": str(item.kind), "text": item.text, "by": item.by, "slot": item.slot}
     return {name: value for name, value in said.items() if value is not None}

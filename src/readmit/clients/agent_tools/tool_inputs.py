@@ -1,4 +1,4 @@
-"""What each tool takes: typed, bounded, and no other field. The schema that a client is told is made from the types."""
+"""What each tool takes: typed, bounded, and no other field. The schema that a client reads is made from the types."""
 
 from __future__ import annotations
 
@@ -23,49 +23,49 @@ Statement: TypeAlias = Annotated[
 ]
 
 
-class Remember(Record, kw_only=True):
+class RememberInput(Record, kw_only=True):
     """A statement to remember. It is kept as a draft, and counts once a person confirmed it."""
 
     text: Statement
     slot: Annotated[Id | None, msgspec.Meta(description="What it is about, as server.port; no spaces.")] = None
 
 
-class Recall(Record, kw_only=True):
+class RecallInput(Record, kw_only=True):
     """Words to look for in what this session was handed and what still holds. Without words, all of it."""
 
     query: Annotated[str, msgspec.Meta(max_length=LONGEST)] = ""
     limit: Annotated[int, msgspec.Meta(ge=1, le=40)] = 10
 
 
-class WhatChanged(Record, kw_only=True):
+class WhatChangedInput(Record, kw_only=True):
     """Nothing: it says what no longer holds of what this session was handed."""
 
 
-class Why(Record, kw_only=True):
-    """The id of a statement that this session was handed, or told about."""
+class WhyInput(Record, kw_only=True):
+    """The id of a statement that this session was handed, or heard of."""
 
     item: Id
 
 
-class Settle(Record, kw_only=True):
+class SettleInput(Record, kw_only=True):
     """The id of a duty that this session was handed, and why it is done or no longer owed."""
 
     duty: Id
     reason: Statement
 
 
-class Depart(Record, kw_only=True):
+class DepartInput(Record, kw_only=True):
     """Nothing: it says that this session leaves. The next start says what fell meanwhile."""
 
 
-ToolInput: TypeAlias = Remember | Recall | WhatChanged | Why | Settle | Depart
+ToolInput: TypeAlias = RememberInput | RecallInput | WhatChangedInput | WhyInput | SettleInput | DepartInput
 INPUTS: Mapping[str, type[ToolInput]] = {
-    "remember": Remember,
-    "recall": Recall,
-    "what_changed": WhatChanged,
-    "why": Why,
-    "settle": Settle,
-    "depart": Depart,
+    "remember": RememberInput,
+    "recall": RecallInput,
+    "what_changed": WhatChangedInput,
+    "why": WhyInput,
+    "settle": SettleInput,
+    "depart": DepartInput,
 }
 """Every tool, with what it takes. The owner's and the overseers' verbs are not among them."""
 

@@ -1,0 +1,74 @@
+"""Values of a project's page and of ``readmit today``: what its agents remember, what fell and why, what waits."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from readmit.records.base import Time
+
+
+class RememberedLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A statement that stands."""
+
+    id: str
+    text: str
+    by: str
+    where: str
+    """The file and line that it comes from; empty for what was not read from a file."""
+
+
+class FallenLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A statement that no longer stands."""
+
+    id: str
+    text: str
+    by: str
+    where: str
+    state: str
+    epoch: int
+    at: Time | None
+    why: str
+    instead: str
+    """What its place says now; empty if nothing is known to have replaced it."""
+
+
+class WaitingLine(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a person decides."""
+
+    id: str
+    kind: Literal["draft", "settlement", "dispute", "limit"]
+    by: str
+    texts: tuple[str, ...]
+    duty: str = ""
+    """The duty that a settlement would end."""
+
+
+class SessionLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A session of an agent, by its principal."""
+
+    name: str
+    at: Time
+    """When it was handed something last, or left."""
+    left: bool
+    handed: int
+    withdrawn: int
+    """How many statements it learned no longer hold."""
+
+
+class ProjectReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a project's agents remember, at one moment."""
+
+    checkout: str
+    task: str
+    store: str
+    made: Time
+    remembered: tuple[RememberedLine, ...] = ()
+    fell: tuple[FallenLine, ...] = ()
+    """The newest first."""
+    waits: tuple[WaitingLine, ...] = ()
+    sessions: tuple[SessionLine, ...] = ()
+    """The newest first."""
+    elsewhere: int = 0
+    """Statements of other checkouts and packages of the repository."""
