@@ -1,4 +1,4 @@
-"""The page of a coding agent's project: what waits, what no longer holds, what is remembered, and the sessions."""
+"""The page of a coding agent's project, from the values of its report."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class RememberedLine(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     by: str
     where: str
-    """The file and line that it comes from; empty for what was not read from a file."""
+    """The file and line that it comes from, if it does."""
 
 
 class FallenLine(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,9 +13,12 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from readmit.clients.hook import OTHER_SECONDS
+from readmit.clients.hook_command import hook_command
 from readmit.clients.project import open_project, project_of
-from readmit.clients.session import Session, session_agent
+from readmit.clients.session import Session
 from tests.clients.home import repository
+from tests.clients.payloads import PAYLOADS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,15 +26,6 @@ if TYPE_CHECKING:
 
     from readmit import Workspace
     from readmit.clients.project import Project
-
-_NOTE = """
-from pathlib import Path
-from readmit.clients.agent_tools.session_process import note_session
-from readmit.clients.project import project_of
-from readmit.clients.session import Session
-import sys
-note_session(project_of(Path.cwd()), Session(sys.argv[1], sys.argv[2]))
-"""
 
 
 @dataclass
@@ -44,15 +38,17 @@ class ToolDesk:
     client: str = "claude-code"
 
     def start(self, session: str, client: str = "claude-code") -> str:
-        """Start a session, as the hook at the start does, and note it. Gives its principal."""
-        one = Session(client, session)
-        agent = session_agent(self.workspace, self.project, one)
-        agent.depart()
-        returned = agent.come_back()
-        returned.expose()
-        returned.acknowledge()
-        subprocess.run([sys.executable, "-c", _NOTE, client, session], cwd=self.top, check=True)
-        return one.name
+        """Start a session by the hook, as a client does. Gives its principal."""
+        payload = {**PAYLOADS[client]["startup"], "session_id": session, "cwd": str(self.top)}
+        command = hook_command("start", client)
+        subprocess.run(command, input=json.dumps(payload).encode(), cwd=self.top, check=True, capture_output=True)
+        assert json.loads(self.project.status_file.read_text())["kind"] == "admitted", self.faults
+        return Session(client, session).name
+
+    @property
+    def faults(self) -> str:
+        """What failed in hooks."""
+        return self.project.faults_file.read_text() if self.project.faults_file.exists() else ""
 
     def talk(self, *calls: tuple[str, dict[str, Any]], client: str = "") -> list[Any]:
         """Call tools of one server over stdio. An error is its text."""
@@ -90,6 +86,7 @@ def desk(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     top = repository(tmp_path / "shop", CLAUDE__md="# Shop\n")
     # The server's environment is the test's: the SDK hands over only some variables.
     monkeypatch.setenv("READMIT_DATA", str(home / "data"))
+    monkeypatch.setenv(OTHER_SECONDS, "30")
     monkeypatch.setattr("mcp.client.stdio.DEFAULT_INHERITED_ENV_VARS", ["HOME", "PATH", "READMIT_DATA", "READMIT_KEYS"])
     project = project_of(top)
     with open_project(project) as workspace:

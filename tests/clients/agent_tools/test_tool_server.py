@@ -62,6 +62,19 @@ def test_what_an_agent_remembers_is_a_draft_until_a_person_confirms_it(desk: Too
     assert [(one["text"], one["by"]) for one in held["holds"]] == [(text, who)]
 
 
+def test_what_only_a_tool_said_is_not_handed_out(desk: ToolDesk) -> None:
+    said, where = "The launch is in May.", desk.project.task
+    printed = desk.workspace.observe(said, by="codex:x", source="tool_result", task=where)
+    desk.workspace.record(said, id="launch", by="codex:x", sources=[printed], task=where)
+    desk.start("one")
+    recalled, why = desk.talk(("recall", {}), ("why", {"item": "launch"}))
+    desk.workspace.revoke("launch", by="codex:x")
+    (changed,) = desk.talk(("what_changed", {}))
+    assert why == desk.talk(("why", {"item": "nope"}))[0]
+    assert "launch" not in str((recalled, changed))
+    assert [one["id"] for one in recalled["holds"]] != []
+
+
 def test_settle_proposes_and_ends_nothing(desk: ToolDesk) -> None:
     desk.start("one")
     (proposed, again) = desk.talk(

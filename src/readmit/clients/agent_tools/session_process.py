@@ -8,7 +8,6 @@ session is unknown, and nothing is guessed.
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -118,6 +117,8 @@ def _process(number: int) -> tuple[int, str]:
         return int(fields[1]), fields[19]
     except (OSError, ValueError, IndexError):
         pass
+    import subprocess
+
     with suppress(OSError, ValueError, subprocess.SubprocessError):
         words = ["/bin/ps", "-o", "ppid=", "-o", "lstart=", "-p", str(number)]
         said = subprocess.run(words, capture_output=True, text=True, timeout=1, check=True)  # noqa: S603 - fixed words

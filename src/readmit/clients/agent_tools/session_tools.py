@@ -18,6 +18,7 @@ from readmit.clients.agent_tools.tool_inputs import (
     WhatChangedInput,
     WhyInput,
 )
+from readmit.clients.moments.session_return import Lines, ReturnOfSession
 from readmit.clients.secret_filter import holds_secret
 from readmit.clients.session import session_agent
 from readmit.presence.subscription import judge_view
@@ -33,7 +34,7 @@ from readmit.workspace.memory_handle import MemoryOpened, StandingView
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from readmit.clients.agent_tools.tool_inputs import ToolInput
     from readmit.clients.project import Project
@@ -183,11 +184,17 @@ class SessionTools:
 
     def _standing(self) -> Mapping[str, Item]:
         """The items of the view that pass every gate at this moment."""
-        view = self._view()
-        if view is None:
+        handed = self._handed()
+        if handed is None or (view := handed[1].view) is None:
             return {}
         admitted = StandingView(self._own, view)().admitted
-        return {one.id: self._log.item(one.id) for one in view.items if one.id in admitted}
+        is_vouched = self._vouching(handed[0])
+        items = (self._log.item(one.id) for one in view.items if one.id in admitted)
+        return {item.id: item for item in items if is_vouched(item)}
+
+    def _vouching(self, return_id: str) -> Callable[[Item], bool]:
+        """Whether a start hands an item over: what only a tool said is counted there, and nothing else is said here."""
+        return ReturnOfSession(self._own, self._own.returned(return_id), None, Lines({}, {})).is_vouched
 
     def _gone(self) -> Iterator[tuple[str, State, str]]:
         """What fell since the view was handed over, and what had fallen by then, each with its state.
@@ -198,13 +205,15 @@ class SessionTools:
         if handed is None:
             return
         name, decision = handed
+        is_vouched = self._vouching(name)
         left = self._own.admin.policy.budgets.retraction_chars
-        for item, judged in judge_view(desk_of(self._own).writer, name).rejected.items():
-            text = self._log.item(item).text
-            left -= len(text)
-            yield item, judged.state, text if left >= 0 else ""
-        for one in decision.retractions.listed:
-            yield one.id, one.state, self._log.item(one.id).text if one.with_text else ""
+        rejected = judge_view(desk_of(self._own).writer, name).rejected
+        gone = [(one, judged.state, True) for one, judged in rejected.items()]
+        gone += [(one.id, one.state, one.with_text) for one in decision.retractions.listed]
+        for one, state, has_text in gone:
+            if is_vouched(item := self._log.item(one)):
+                left -= len(item.text) if has_text else 0
+                yield one, state, item.text if has_text and left >= 0 else ""
 
     def _uncounted(self) -> int:
         handed = self._handed()

@@ -18,9 +18,11 @@ def at_moment(hook: Hook, project: Project, payload: Mapping[str, object]) -> No
     """Do the work of a moment, and give its answer."""
     session = session_of(hook.client, payload)
     if hook.moment == "start":
+        from readmit.clients.agent_tools.session_process import note_session
         from readmit.clients.moments.session_start import start
 
         status: HookStatus | None = start(hook, project, session, str(payload.get("source", "")))
+        note_session(project, session)
     elif hook.moment == "prompt":
         from readmit.clients.moments.prompt_check import check_prompt
 

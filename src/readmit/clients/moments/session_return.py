@@ -111,7 +111,7 @@ class ReturnOfSession:
         entries = {name: self._fallen(name, listed.get(name)) for name in names}
         fell = {name: entry for name, entry in entries.items() if entry is not None}
         items = [item for item in self._items if item.id not in self._lines.loaded]
-        vouched = [item for item in items if self._is_vouched(item)]
+        vouched = [item for item in items if self.is_vouched(item)]
         news = {one.id: one.news for one in self._returned.view.items} if self._returned.view is not None else {}
         holds = [item for item in vouched if not isinstance(item, Obligation | Frontier)]
         return Sorted(
@@ -206,7 +206,7 @@ class ReturnOfSession:
             for sighting in self._log.sighting(receipt.evidence).values():
                 yield msgspec.json.decode(sighting.body, type=Evidence)
 
-    def _is_vouched(self, item: Item) -> bool:
+    def is_vouched(self, item: Item) -> bool:
         """Whether a person said or confirmed it, or its source can be looked at again."""
         if isinstance(item, Obligation | Frontier):
             return not _is_session(item.by) or self._is_confirmed(item)
