@@ -13,7 +13,7 @@ from readmit.diagnosis.checkup import NOTES
 from readmit.diagnosis.history import looked_in_words
 from readmit.records.reasons import DutyState, Reason
 from readmit.text.english import counted
-from readmit.text.escapes import one_line
+from readmit.text.escapes import format_moment, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -113,7 +113,7 @@ def _retractions(decision: Decision) -> Iterator[str]:
     for label, listed in (("No longer holds", made.fallen), ("In doubt", made.in_doubt)):
         for one in listed:
             about = f" about {one.slot}" if one.slot is not None else ""
-            since = f" since {one.since:%Y-%m-%d %H:%M:%S} UTC" if one.since is not None else ""
+            since = f" since {format_moment(one.since)}" if one.since is not None else ""
             instead = f"; instead: {one.instead}" if one.instead is not None else ""
             yield f"{label}: {one.id}{about}, {one.state}{since}{instead}"
     if made.more:

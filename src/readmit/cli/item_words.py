@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from readmit.cli.output import plain, table
 from readmit.diagnosis.cause_words import sentence
 from readmit.diagnosis.history import draft_in_words, in_words
+from readmit.diagnosis.item_states import facets
 from readmit.diagnosis.trial import FIT
 from readmit.records.reasons import State
 from readmit.text.escapes import one_line, shorten_digests
@@ -54,23 +55,10 @@ def item_lines(one: ListedItem) -> Iterator[str]:
     said = one.item
     yield f"{said.id}: {said.kind}, {standing(one)}"
     yield f"“{one_line(said.text)}”"
-    about = {
-        "slot": said.slot,
-        "task": said.scope.task,
-        "supports": " ".join(said.supports),
-        "depends on": " ".join(said.depends_on),
-        "requires": " ".join(getattr(said, "required", ())),
-        "critical": " ".join(getattr(said, "critical", ())),
-        "lists": " ".join(getattr(said, "lists", ())),
-        "obligation": getattr(said, "obligation", ""),
-        "roles": " ".join(said.scope.roles),
-        "principals": " ".join(said.scope.principals),
-        "valid from": said.valid.start and said.valid.start.isoformat(),
-        "valid until": said.valid.end and said.valid.end.isoformat(),
-        "drafted by": said.drafted and said.drafted.model,
-    }
     yield f"Written by {one_line(said.by)} at epoch {one.epoch}"
-    yield from (f"{name}: {one_line(value)}" for name, value in about.items() if value)
+    yield from (f"{label}: {one_line(words)}" for label, words in facets(said))
+    if said.drafted:
+        yield f"drafted by: {one_line(said.drafted.model)}"
     yield from (f"Does not stand: {reason}" for reason in reasons_of(one))
 
 

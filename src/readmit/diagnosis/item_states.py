@@ -17,7 +17,7 @@ from readmit.records.acts.voids import Voids
 from readmit.records.canonical import canonical
 from readmit.records.decisions import Cause, Returned
 from readmit.records.identity import Identity
-from readmit.records.items import Item
+from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.reasons import State, state_of
 from readmit.records.snapshot import Sighting, Snapshot, WorkState
 from readmit.rules.capture.checkpoint import checkpoint
@@ -26,9 +26,10 @@ from readmit.rules.capture.voided import evidence_without
 from readmit.rules.cycle import examine
 from readmit.rules.gate.judge import distinct
 from readmit.state.load import add_judged
+from readmit.text.escapes import format_moment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     from readmit.log.log import Log
@@ -46,6 +47,28 @@ class ListedItem(msgspec.Struct, frozen=True):
     state: State | None
     """None if it stands."""
     causes: tuple[Cause, ...] = ()
+
+
+def facets(item: Item) -> Iterator[tuple[str, str]]:
+    """What an item says besides its text, as labels and words: for a terminal and for a page."""
+    if item.slot is not None:
+        yield "slot", item.slot
+    if isinstance(item, Frontier):
+        yield "frontier of", item.obligation
+    named: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    if isinstance(item, Obligation):
+        named = (("requires", item.required), ("critical", item.critical), ("lists", item.lists))
+    for label, names in (*named, ("supports", item.supports), ("rests on", item.depends_on)):
+        if names:
+            yield label, ", ".join(names)
+    ends = (("from", item.valid.start), ("until", item.valid.end))
+    if valid := " ".join(f"{word} {format_moment(at)}" for word, at in ends if at is not None):
+        yield "valid", valid
+    scope = item.scope
+    readers = [*(["private"] if scope.visibility == "private" else []), *scope.principals]
+    readers += [*(f"role {name}" for name in scope.roles), *([] if scope.task is None else [f"task {scope.task}"])]
+    if readers:
+        yield "for", ", ".join(readers)
 
 
 class Listing(msgspec.Struct, frozen=True):

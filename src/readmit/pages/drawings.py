@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.pages.markup import Markup, element, own_markup, together
-from readmit.pages.page_values import LANES, Fallen, Happening, Lane, SlotItem, Use, format_moment
+from readmit.pages.page_values import LANES, Fallen, Happening, Lane, SlotItem, Use
 from readmit.text.english import counted
-from readmit.text.escapes import escaped
+from readmit.text.escapes import escaped, format_moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -14,17 +14,7 @@ from readmit.diagnosis.missing_needs import past_lacks
 from readmit.diagnosis.trial import FIT, past
 from readmit.diagnosis.verification.head_proofs import signed_head, verifier_key
 from readmit.pages.item_entries import Sight, trees
-from readmit.pages.page_values import (
-    Happening,
-    Heading,
-    ReturnPage,
-    Seal,
-    ShownDuty,
-    ShownNeed,
-    Tone,
-    Use,
-    format_moment,
-)
+from readmit.pages.page_values import Happening, Heading, ReturnPage, Seal, ShownDuty, ShownNeed, Tone, Use
 from readmit.records.acts.event import Checkpoint, Event, EventKind
 from readmit.records.canonical import decode
 from readmit.records.decisions import Decision, Disposition, Request, Returned, ViewItem
@@ -35,6 +25,7 @@ from readmit.records.snapshot import Held, WorkState
 from readmit.rules.capture.fold import fold
 from readmit.rules.capture.links import linked_needs
 from readmit.state.past_returns import dispositions, recorded
+from readmit.text.escapes import format_moment
 from readmit.trust.notes import LogCheckpoint, verify_note
 from readmit.trust.statement import open_either
 from readmit.trust.trusted_keys import trusted

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.pages.item_entries import Sight
-from readmit.pages.page_values import Happening, Heading, Moment, ShownItem, SlotItem, SlotPage, Span, format_moment
+from readmit.pages.page_values import Happening, Heading, Moment, ShownItem, SlotItem, SlotPage, Span
 from readmit.records.acts.event import Close, Event, EventKind, Overrule
 from readmit.records.acts.voids import Voids
 from readmit.records.decisions import Disposition
@@ -29,6 +29,7 @@ from readmit.rules.capture.voided import evidence_without, state_without
 from readmit.rules.gate.judge import distinct
 from readmit.rules.invalidate.resolve import resolve
 from readmit.state.load import add_judged, concerned
+from readmit.text.escapes import format_moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

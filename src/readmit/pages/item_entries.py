@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from readmit.diagnosis.history import draft_in_words, in_words
-from readmit.pages.page_values import Fallen, Happening, Quote, ShownItem, Why, cut, format_moment, happening
+from readmit.diagnosis.item_states import facets
+from readmit.pages.page_values import Fallen, Happening, Quote, ShownItem, Why, cut, happening
 from readmit.records.acts.kinds import targets_of
 from readmit.records.canonical import decode
 from readmit.records.evidence import Evidence
-from readmit.records.items import Frontier, Item, Obligation
+from readmit.records.items import Item
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
-from readmit.text.escapes import shorten_digests
+from readmit.text.escapes import format_moment, shorten_digests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -127,20 +128,7 @@ class Sight:
         return payload if isinstance(payload, Evidence) else None
 
     def _facets(self, item: Item) -> Iterator[tuple[str, str]]:
-        if item.slot is not None:
-            yield "Slot", item.slot
-        needs: tuple[tuple[str, tuple[str, ...]], ...] = ()
-        if isinstance(item, Obligation):
-            needs = (("Requires", item.required), ("Critical", item.critical), ("Lists", item.lists))
-        if isinstance(item, Frontier):
-            yield "Frontier of", item.obligation
-        for label, names in (*needs, ("Supports", item.supports), ("Rests on", item.depends_on)):
-            if names:
-                yield label, ", ".join(names)
-        if item.valid.start is not None or item.valid.end is not None:
-            yield "Valid", _interval(item.valid.start, item.valid.end)
-        if scope := ", ".join(_scope(item)):
-            yield "For", scope
+        yield from ((label.capitalize(), words) for label, words in facets(item))
         for receipt in item.receipts:
             label, text = self.observed(receipt.evidence)
             yield "Source", f"{label}: “{cut(text, SOURCE_CHARS)}”" if text else shorten_digests(receipt.evidence)
@@ -171,19 +159,6 @@ def _drafted(item: Item) -> Iterator[Why]:
 
 def _sureness(verdict: Verdict) -> str:
     return f"confidence {verdict.confidence}" if verdict.stale is None else f"score {verdict.stale}"
-
-
-def _interval(start: datetime | None, end: datetime | None) -> str:
-    words = [f"from {format_moment(start)}"] if start is not None else []
-    return " ".join([*words, *([f"until {format_moment(end)}"] if end is not None else [])])
-
-
-def _scope(item: Item) -> Iterator[str]:
-    scope = item.scope
-    yield from (["private"] if scope.visibility == "private" else [])
-    yield from scope.principals
-    yield from (f"role {name}" for name in scope.roles)
-    yield from ([f"task {scope.task}"] if scope.task is not None else [])
 
 
 BRANCHES = 8

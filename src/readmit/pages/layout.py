@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.pages.drawings import drawing_style
 from readmit.pages.markup import Markup, element, own_markup, together
-from readmit.pages.page_values import Happening, Heading, Quote, ShownItem, Tone, Why, cut, format_moment
+from readmit.pages.page_values import Happening, Heading, Quote, ShownItem, Tone, Why, cut
 from readmit.records.reasons import State
 from readmit.text.english import counted
+from readmit.text.escapes import format_moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

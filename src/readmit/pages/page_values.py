@@ -5,7 +5,7 @@ An event of the log becomes a ``Happening`` here, in words.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
@@ -19,10 +19,6 @@ from readmit.records.policy import Policy
 from readmit.records.reasons import DutyState, State
 from readmit.records.retractions import Retractions
 from readmit.records.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
 
 Lane = Literal["observed", "recorded", "taken out", "looked into"]
 LANES: tuple[Lane, ...] = ("observed", "recorded", "taken out", "looked into")
@@ -232,11 +228,6 @@ def _declared(event: Event) -> str:
             return "The policy changed"
         case _:
             return sentence(kind, payload)
-
-
-def format_moment(at: datetime) -> str:
-    """A moment to the second."""
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def cut(text: str, most: int) -> str:

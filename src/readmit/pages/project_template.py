@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from readmit.pages import layout
 from readmit.pages.layout import PageSection, badge, folded
 from readmit.pages.markup import Markup, element, together
-from readmit.pages.page_values import Heading, format_moment
+from readmit.pages.page_values import Heading
 from readmit.text.english import counted
+from readmit.text.escapes import format_moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,11 +8,11 @@ from readmit.pages import drawings as drawing
 from readmit.pages import layout
 from readmit.pages.layout import PageSection, badge, folded, item_link, tone_of
 from readmit.pages.markup import Markup, element, together
-from readmit.pages.page_values import ReturnPage, ShownDuty, ShownItem, ShownNeed, Tone, cut, format_moment
+from readmit.pages.page_values import ReturnPage, ShownDuty, ShownItem, ShownNeed, Tone, cut
 from readmit.records.reasons import PRECEDENCE, State
 from readmit.records.retractions import Retraction, Retractions
 from readmit.text.english import counted
-from readmit.text.escapes import shorten_digests
+from readmit.text.escapes import format_moment, shorten_digests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

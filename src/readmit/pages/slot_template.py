@@ -8,8 +8,9 @@ from readmit.pages import drawings as drawing
 from readmit.pages import layout
 from readmit.pages.layout import PageSection, badge, folded, item_link
 from readmit.pages.markup import Markup, element, together
-from readmit.pages.page_values import Moment, SlotItem, SlotPage, cut, format_moment
+from readmit.pages.page_values import Moment, SlotItem, SlotPage, cut
 from readmit.text.english import counted
+from readmit.text.escapes import format_moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,6 +13,7 @@ from readmit.records.error_types import TamperedError
 from readmit.records.evidence import writer_of
 from readmit.records.probes import Finding, Probe, place_of
 from readmit.records.snapshot import Sighting, Source
+from readmit.text.escapes import format_moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -73,7 +74,7 @@ def sources_in_words(log: Log, item: Item, *, until: int) -> Iterator[str]:
     for name in own:
         if name in sources:
             one = sources[name]
-            seen = f"{one.seen:%Y-%m-%d %H:%M:%S} UTC"
+            seen = format_moment(one.seen)
             found = f"looked at on {seen}, {one.finding}" if one.since else f"read on {seen}, and not looked at since"
             yield f"Source {place_of(one.probe)}: {found}.{_both(evidence, name, one.now)}"
 

@@ -74,6 +74,11 @@ def iso_moment(of: datetime) -> str:
     return of.isoformat().replace("+00:00", "Z")
 
 
+def format_moment(of: datetime) -> str:
+    """A moment as people read it, to the second."""
+    return f"{of:%Y-%m-%d %H:%M:%S} UTC"
+
+
 def iso_day(of: datetime) -> str:
     """The day of a moment, in UTC, as ISO 8601."""
     return of.astimezone(UTC).date().isoformat()

@@ -20,6 +20,7 @@ from readmit.records.error_types import ConflictError, RecordError, StoreError, 
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Item
 from readmit.records.verdicts import Verdict
+from readmit.text.escapes import format_moment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -192,5 +193,5 @@ def was_forgotten(log: Log, epoch: int, *, since: int = 0) -> str:
     for event in log.milestones(EventKind.FORGET):
         if isinstance(event.payload, Forget) and event.epoch > since and epoch in event.payload.erased:
             name = log.event(epoch).name
-            return f"{name} was forgotten on {event.learnt:%Y-%m-%d %H:%M:%S} UTC by {event.by} (epoch {event.epoch})"
+            return f"{name} was forgotten on {format_moment(event.learnt)} by {event.by} (epoch {event.epoch})"
     return ""
