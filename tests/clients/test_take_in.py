@@ -16,7 +16,7 @@ from readmit.clients.intake.spool_files import read_claimed
 from readmit.clients.project import open_project, project_of, spool_folder
 from readmit.clients.session import session_agent, session_of
 from readmit.clients.spool_line import MOST_RAW, append
-from readmit.clients.take_in import TakenIn, alone, is_vouched_for, take_in
+from readmit.clients.take_in import TakenIn, alone, take_in
 from tests.clients.home import git, repository
 from tests.clients.payloads import PAYLOADS, SESSION
 
@@ -94,7 +94,6 @@ def test_words_of_the_user_are_the_users_and_commands_are_the_sessions(desk: Des
     assert (did.by, did.source) == (NAME, "tool_result")
     assert did.text == "$ make ports\n8080\n\n$ false (failed)\nExit code 1"
     assert {one.scope.task for one in (said, did)} == {desk.project.task}
-    assert [is_vouched_for(one) for one in (said, did)] == [True, False]
     assert desk.spooled() == []
 
 
@@ -114,7 +113,6 @@ def test_a_file_that_was_read_is_a_source_that_can_be_looked_at_again(desk: Desk
     (seen,) = desk.seen()
     assert (seen.by, seen.source, seen.text) == (NAME, "document", "PORT = 8080\n")
     assert seen.probe.path == "app.py"
-    assert is_vouched_for(seen)
     # A statement that rests on it falls with it.
     desk.rest_on_the_file()
     agent = desk.workspace.agent("codex:2", role="coding-agent", task=desk.project.task)

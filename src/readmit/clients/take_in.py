@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from readmit.clients.intake.spool_files import claim, hand_on, read_claimed, replace_rest, spool_lines
 from readmit.clients.intake.told import told_by
 from readmit.clients.intake.touched_files import fit_source, ignored_names, inside, observe_source
+from readmit.clients.intake.transcripts import known_transcript, load_transcripts, new_transcript, save_transcripts
 from readmit.clients.memory_import import USER
 from readmit.clients.project import make_private, project_of
 from readmit.clients.session import session_of
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
     from readmit.clients.intake.spool_files import SpoolLine
     from readmit.clients.intake.told import Told, Touched
+    from readmit.clients.intake.transcripts import Transcript
     from readmit.clients.project import Project
-    from readmit.records.evidence import Evidence
     from readmit.workspace.workspace import Workspace
 
 SAID, DONE = "said-", "tool-"
@@ -90,15 +91,11 @@ def take_in(workspace: Workspace, project: Project, *, deadline: float | None = 
         batch.ask_git()
         with workspace.batch():
             batch.write()
+        batch.note_transcripts()
         for path, rest in pieces:
             if rest is not None:
                 replace_rest(path, rest)
         return TakenIn(**batch.counts)
-
-
-def is_vouched_for(evidence: Evidence) -> bool:
-    """Whether a person said it, or it can be looked at again. What a tool, the web or a transcript said is neither."""
-    return evidence.source != "tool_result" and (evidence.by == USER or evidence.probe is not None)
 
 
 @contextmanager
@@ -134,6 +131,7 @@ class _Batch:
         self._touched: dict[tuple[Path, str, int, int], tuple[Project, Touched, str]] = {}
         self._ignored: dict[Path, set[str]] = {}
         self._named: dict[Path, set[str]] = {}
+        self._transcripts: dict[str, Transcript] = {}
 
     def read(self, path: Path, until: float) -> list[SpoolLine] | None:
         """Read a claimed file. Returns the lines that are left; none if it could not be read at all."""
@@ -183,6 +181,9 @@ class _Batch:
 
     def _read_line(self, line: SpoolLine, told: Told, project: Project) -> None:
         self.counts["left_out"] += told.left_out
+        if path := known_transcript(line.client, line.text("transcript_path")):
+            session = session_of(line.client, line.fields).name
+            self._transcripts.setdefault(path, new_transcript(line.client, session, project.task, line.at))
         if told.said:
             self._said.append((line, project, told.said))
         if told.done:
@@ -217,6 +218,13 @@ class _Batch:
         for top, project in tops.items():
             names = {name for there, name, *_ in self._touched if there == top} | self._named.get(top, set())
             self._ignored[top] = ignored_names(project, sorted(names))
+
+    def note_transcripts(self) -> None:
+        """Keep where transcripts of these sessions are, for a model that the user may choose."""
+        known = load_transcripts(self._project)
+        if new := {path: one for path, one in self._transcripts.items() if path not in known.files}:
+            known.files |= new
+            save_transcripts(self._project, known)
 
     def write(self) -> None:
         """Write everything that is not on the log yet."""

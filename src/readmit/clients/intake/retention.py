@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from readmit.clients.intake.model_reading import TURNS
 from readmit.clients.intake.touched_files import FILE
 from readmit.clients.project import spool_folder
 from readmit.clients.take_in import DONE
@@ -73,8 +74,8 @@ def retain(workspace: Workspace, project: Project, *, now: datetime | None = Non
 
 
 def _is_over(event: Event) -> bool:
-    """Whether an observation is one that a take-in wrote for a session."""
-    return event.name.startswith((DONE, FILE))
+    """Whether an observation is of what a session did, read or heard, and not of what its user said."""
+    return event.name.startswith((DONE, FILE, TURNS))
 
 
 def _drop_old_spool(now: datetime) -> None:

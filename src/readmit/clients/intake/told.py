@@ -92,9 +92,15 @@ def told_by(line: SpoolLine) -> Told:
     return _done(line, tool, command)
 
 
-def _said(prompt: str) -> Told:
+def users_words(prompt: str) -> str:
+    """A prompt without what a client put into it; empty for a command of the client's."""
     words = _CLIENTS.sub("", prompt).strip()
-    if not words or re.fullmatch(r"/[\w:-]+", words):
+    return "" if re.fullmatch(r"/[\w:-]+", words) else words
+
+
+def _said(prompt: str) -> Told:
+    words = users_words(prompt)
+    if not words:
         return Told()
     kept, left_out = _filtered(words, MOST_SAID)
     return Told(said=kept, left_out=left_out)
