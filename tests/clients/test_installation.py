@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from readmit.cli import main
+from readmit.clients.intake.model_drafts import chosen_model
 from readmit.clients.known_clients import CLIENTS
 from readmit.clients.project import data_folder, open_project, project_of
 from tests.clients.home import git, repository
@@ -298,6 +299,19 @@ def test_outside_of_a_repository_no_workspace_is_started(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path / "empty")
     assert "The first session in a repository starts its workspace." in install("claude-code").output
     assert not (data_folder() / "projects").exists()
+
+
+def test_a_model_is_chosen_only_if_it_can_be_opened(tmp_path: Path) -> None:
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("")
+    line = f"recorded:{answers}?model=m"
+    assert "is sent to" in install("codex", "--model", line).output
+    assert chosen_model() == line
+    install("codex", "--model", "nothing:known", status=1)
+    install("codex")
+    assert chosen_model() == line
+    install("codex", "--model", "none")
+    assert chosen_model() == ""
 
 
 def test_the_outcome_in_json(repo: Path) -> None:

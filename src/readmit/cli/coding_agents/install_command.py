@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from contextlib import closing
 from datetime import UTC, datetime
 from difflib import unified_diff
 from pathlib import Path
@@ -39,17 +40,24 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @click.option("--project", "local", is_flag=True, help="For this checkout alone, in files that are not committed.")
 @click.option("--remove", is_flag=True, help="Take out what was installed, and nothing else.")
+@click.option(
+    "--model",
+    metavar="LINE",
+    help="A model that drafts statements from what you say in sessions, such as openai:NAME; 'none' for none again.",
+)
 @click.option("--yes", is_flag=True, help="Answer every question with yes; with --remove, delete the stores too.")
 @click.option("--keep-store", is_flag=True, help="With --remove: keep what was remembered, without asking.")
 def install_client(
     invocation: Invocation, /, *, name: str | None, dry_run: bool, local: bool, remove: bool, yes: bool,
-    keep_store: bool,
+    keep_store: bool, model: str | None,
 ) -> None:  # fmt: skip
     """Install readmit into a coding agent: claude-code, codex, gemini or opencode. Without CLIENT, look which are here.
 
     Writes hooks and an MCP entry into the client's settings in your home, merged into what is there. From then on each
     session starts with what no longer holds of what it remembers. --remove takes out exactly that.
     """
+    if model is not None and not dry_run and not remove:
+        invocation.say_lines(_choose_model(model))
     project = project_of(Path.cwd())
     done = []
     for client in _chosen(name, project if local else None, remove=remove, sure=yes or dry_run):
@@ -63,6 +71,21 @@ def install_client(
         started = _forget(invocation, done, sure=yes, keep=keep_store) if remove else _start(invocation, project, done)
     if invocation.json:
         invocation.say({"dry_run": dry_run, "removed": remove, "clients": done, **started})
+
+
+def _choose_model(line: str) -> str:
+    """Choose the model that reads transcripts, if the line names one, and say what follows."""
+    from readmit.clients.intake.model_drafts import choose_model
+    from readmit.models import open_model
+
+    if line == "none":
+        choose_model("")
+        return "No model reads what you say in sessions."
+    # A wrong name is said now, and not in the log of a session to come.
+    with closing(open_model(line)) as model:
+        name = model.name
+    choose_model(line)
+    return f"What you say in sessions is sent to {one_line(name)}, without secrets. What it drafts waits for you."
 
 
 def _chosen(name: str | None, project: Project | None, *, remove: bool, sure: bool) -> list[KnownClient]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from readmit.clients.intake.model_reading import TURNS
+from readmit.clients.intake.model_drafts import TURNS
 from readmit.clients.intake.touched_files import FILE
 from readmit.clients.project import spool_folder
 from readmit.clients.take_in import DONE
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LIFETIME = timedelta(days=14)
 """How long a result of a tool, and the text of a file, is kept if nothing rests on it."""
 EVERY = timedelta(days=7)
-"""How often the log is searched for what is over: reading all of it takes a second for every 20,000 events or so."""
+"""Time between two searches of the log. Each reads all of it: seconds, for a long one."""
 WORTH_REWRITING = 12_000_000
 """So many erased characters leave enough free space in the file that it is rewritten: about once a month."""
 SPOOL_DAYS = 30
@@ -37,7 +37,7 @@ SPOOL_DAYS = 30
 
 
 class Retained(NamedTuple):
-    """What was erased, and whether the file was rewritten."""
+    """The outcome of a retention."""
 
     expired: Expired
     rewritten: bool = False
@@ -53,7 +53,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 def retain(workspace: Workspace, project: Project, *, now: datetime | None = None) -> Retained | None:
-    """Erase what is over; none if it was looked for within the last days."""
+    """Erase observations past their lifetime, unless the log was searched for them lately."""
     moment = now or datetime.now(UTC)
     path = project.folder / "retention.json"
     before = _load(path)

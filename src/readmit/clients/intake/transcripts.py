@@ -100,7 +100,7 @@ def new_transcript(client: str, session: str, task: str, at: int) -> Transcript:
 
 
 def new_turns(path: str, known: Transcript) -> tuple[NewTurns, Transcript]:
-    """The turns of a transcript after what was read of it, and the transcript as it is now known."""
+    """New turns of a transcript, and the transcript with the number of its file."""
     with suppress(OSError, ValueError):
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as file:
@@ -133,7 +133,7 @@ def _turns_in(data: bytes, known: Transcript) -> NewTurns:
 
 
 def _record(raw: bytes) -> dict[str, Any] | None:
-    # Of the kinds that are turns. Whole requests are many times longer, and are not parsed.
+    # No turn is that long; a whole request to the model may be.
     if len(raw) > _LONGEST_LINE:
         return None
     with suppress(ValueError, RecursionError):
@@ -143,7 +143,7 @@ def _record(raw: bytes) -> dict[str, Any] | None:
 
 
 def _moment(record: dict[str, Any]) -> float:
-    with suppress(ValueError, TypeError, OverflowError):
+    with suppress(LookupError, ValueError, TypeError, OverflowError):
         return datetime.fromisoformat(record["timestamp"]).timestamp()
     return 0.0
 
@@ -159,7 +159,10 @@ def _claude(record: dict[str, Any]) -> Iterator[Turn]:
 
 
 def _codex(record: dict[str, Any]) -> Iterator[Turn]:
-    """The turn of a line of Codex's. Its other form of the same turns also holds what was put in between."""
+    """The turn of a line of Codex's.
+
+    Its other form of the same turns also holds what was put in between.
+    """
     payload = record.get("payload")
     item = payload.get("item") if record.get("type") == "event_msg" and isinstance(payload, dict) else None
     if isinstance(item, dict) and item.get("type") in ("UserMessage", "AgentMessage"):

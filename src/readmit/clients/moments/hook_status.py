@@ -54,8 +54,8 @@ def keep_status(project: Project, moment: str, session: Session | None, status: 
         replace_file(project.status_file, json.dumps(fields).encode())
 
 
-def keep_fault(project: Project, moment: str, client: str, why: str) -> None:
-    """Add a line to the faults of a project, and say so in its status. The oldest lines go."""
+def keep_fault(project: Project, moment: str, client: str, why: str, *, silent: bool = False) -> None:
+    """Add a line to the faults of a project, and say so in its status unless it is ``silent``. The oldest lines go."""
     plain = "".join(letter if letter.isprintable() else " " for letter in why)[:_LONGEST_WHY]
     from readmit.clients.session import Session
 
@@ -64,7 +64,8 @@ def keep_fault(project: Project, moment: str, client: str, why: str) -> None:
         kept = before[-_MOST_FAULTS:].partition(b"\n")[2] if len(before) > _MOST_FAULTS else before
         line = f"{_now()} {moment} {client}: {plain}\n".encode("utf-8", "replace")
         replace_file(project.faults_file, kept + line)
-    keep_status(project, moment, Session(client, ""), HookStatus("failed", fault=plain))
+    if not silent:
+        keep_status(project, moment, Session(client, ""), HookStatus("failed", fault=plain))
 
 
 def replace_file(path: Path, data: bytes) -> None:

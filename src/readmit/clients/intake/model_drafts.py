@@ -37,7 +37,7 @@ TURNS = "turns-"
 VARIABLE = "READMIT_MODEL"
 """The environment variable that names a model for one process, and wins over the chosen one."""
 MOST_A_DAY = 100
-"""Most requests to the model for one project and day. What is left is read the next day."""
+"""Most requests to the model for one project and day. The next day reads on."""
 _TOGETHER = 12_000
 """Most characters of turns in one request."""
 
@@ -113,7 +113,10 @@ def _draft(workspace: Workspace, model: Model | str, turns: Sequence[Turn], of: 
 
 
 def _parts(new: NewTurns) -> Iterator[tuple[list[Turn], int]]:
-    """The turns in parts that fit a request, each with the place after it. Parts without the user's words are passed."""
+    """The turns in parts that fit a request, each with the place after it.
+
+    A part without a word of the user gives no drafts and costs no request.
+    """
     part: list[Turn] = []
     size = last = 0
     for end, turn in new.turns:
