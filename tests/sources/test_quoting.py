@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +13,7 @@ from readmit.errors import GoneError
 from readmit.records.probes import FileProbe
 from readmit.sources import Finding
 from readmit.sources.look import LookDeadline
-from readmit.sources.quote_finder import FileLines, found_again, quoted_part
+from readmit.sources.quote_finder import FileLines, found_again, holds_words, quoted_part
 
 # Few different lines, blank ones and other line ends among them: that makes repetitions and near misses.
 LINES = st.lists(st.sampled_from([b"a", b"b", b"c", b"", b" ", b"a\r", b"\xc3\xa9"]), max_size=12)
@@ -65,3 +67,17 @@ def test_a_quote_from_the_same_file_is_unchanged(data: bytes) -> None:
         quote = quoted_part("a", data, lines=str(number), symbol="")
         probe = FileProbe(path="a", digest=sha256(quote.data).hexdigest(), **quote.place)  # type: ignore[arg-type]
         assert found_again(probe, data, LookDeadline(60)).outcome is Finding.UNCHANGED
+
+
+TEXTS = ("port = 80", "port = 8080", "xport = 80", "port =\n  80", "port  = 80;", "a\tport = 80", "é port = 80é", "")
+QUOTES = ("port = 80", "port", "= 80", "80", ";", "é", "= 80é", "t = 8", " ", "port =  80")
+
+
+@pytest.mark.parametrize("quote", QUOTES)
+@pytest.mark.parametrize("text", TEXTS)
+def test_words_are_found_as_a_pattern_finds_them(text: str, quote: str) -> None:
+    words = rb"\s+".join(re.escape(word) for word in quote.encode().split())
+    start = rb"(?<!\w)" if re.match(rb"\w", words) else b""
+    end = rb"(?!\w)" if re.search(rb"\w$", words) else b""
+    expected = bool(words) and re.search(start + words + end, text.encode()) is not None
+    assert holds_words(text.encode(), quote) is expected

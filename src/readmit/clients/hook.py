@@ -33,7 +33,7 @@ _EVENTS = {"start": "SessionStart", "prompt": "UserPromptSubmit"}
 _GRACE = 0.3
 
 
-class Answer:
+class HookAnswer:
     """What a hook prints: once, whole, and in the form that every client reads. Ends and compactions print nothing."""
 
     def __init__(self, moment: str) -> None:
@@ -70,11 +70,11 @@ class Hook:
                 self.seconds = float(os.environ.get(OTHER_SECONDS, self.seconds))
         self.until = time.monotonic() + self.seconds
         """A moment of ``time.monotonic``."""
-        self.answer = Answer(moment)
+        self.answer = HookAnswer(moment)
         self.project: Project | None = None
 
     def run(self) -> None:
-        """Answer the payload on standard input."""
+        """HookAnswer the payload on standard input."""
         _thread.start_new_thread(self._watch, ())
         try:
             self._work(standard_input())

@@ -234,10 +234,10 @@ class _Side:
 
     def save(self) -> None:
         """Save the lines that have an item, if any of them changed."""
-        if self._statements or self.now != self._known.files:
-            young = time.time_ns() - _TICK
-            # A file that was written just now may be written again within one tick of its clock.
-            seen = {path: one for path, one in self._seen.items() if max(one[-2:]) < young}
+        young = time.time_ns() - _TICK
+        # A file that was written just now may be written again within one tick of its clock.
+        seen = {path: one for path, one in self._seen.items() if max(one[-2:]) < young}
+        if self._statements or self.now != self._known.files or not seen.items() <= self._known.seen.items():
             save_lines(self._path, KnownLines(files=self.now, tree=self._tree, seen=seen))
 
     def _file(self, source: MemorySource, said: list[CheckedStatement]) -> None:

@@ -12,6 +12,7 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -169,10 +170,11 @@ def open_project(project: Project) -> Workspace:
 
     make_private(project.folder)
     policy = None if project.store.exists() else client_policy(project)
+    prober = partial(SecretFreeLooker, project.folder / "looks.json")
     try:
-        workspace = Workspace.open(project.store, policy=policy, prober=SecretFreeLooker)
+        workspace = Workspace.open(project.store, policy=policy, prober=prober)
     except ConflictError:  # another checkout's session started it in between, with another folder to look at
-        workspace = Workspace.open(project.store, prober=SecretFreeLooker)
+        workspace = Workspace.open(project.store, prober=prober)
     try:
         _see_checkout(workspace, project)
     except BaseException:

@@ -37,6 +37,7 @@ _SECRET = re.compile(
 # A file may change twice within one tick of its file system's clock; FAT's is two seconds.
 _TICK = 2_000_000_000
 _MOST_REMEMBERED = 100_000
+_MOST_KEPT = 8_000_000
 
 
 FileVersion: TypeAlias = tuple[int, int, int, int, int]
@@ -51,8 +52,8 @@ def version(status: os.stat_result) -> FileVersion:
 class Unchanged:
     """Which version of its file each probe was last found unchanged in.
 
-    In memory only: a file on disk could be forged to hide a change. As git does, a version is not trusted if its file
-    changed just before it was read: a later change could bear the same times.
+    In memory only, unless its program keeps it where nobody else writes: a forged one hides a change. As git does, a
+    version is not trusted if its file changed just before it was read: a later change could bear the same times.
     """
 
     def __init__(self) -> None:
@@ -62,35 +63,55 @@ class Unchanged:
         return self._versions.get(probe)
 
     def put(self, probe: FileProbe, seen: FileVersion, read_at: int) -> None:
-        *_, changed, touched = seen
-        if max(changed, touched) < read_at - _TICK:
+        if is_settled(seen, read_at):
             if len(self._versions) >= _MOST_REMEMBERED:
                 self._versions.clear()
             self._versions[probe] = seen
 
 
+def is_settled(seen: FileVersion, read_at: int) -> bool:
+    """Whether no later version of a file that was read at this moment can look the same."""
+    *_, changed, touched = seen
+    return max(changed, touched) < read_at - _TICK
+
+
 class Files:
-    """The files of one look. Directories stay open until it ends."""
+    """The files of one look. Directories stay open until it ends, and each file is examined once."""
 
     def __init__(self, limits: LookRules, unchanged: Unchanged) -> None:
         self._limits = limits
         self._unchanged = unchanged
         self._open: dict[str, int] = {}
+        self._versions: dict[str, FileVersion] = {}
+        self._reads: dict[str, tuple[bytes, FileVersion, int]] = {}
 
     def look(self, probe: FileProbe, deadline: LookDeadline) -> ProbeResult:
-        directory, name = self._place(probe.path)
         if probe.exists:
-            _entry(directory, name)
+            _entry(*self._place(probe.path))
             return ProbeResult(Finding.UNCHANGED, probe)
         seen = self._unchanged.get(probe)
-        if seen is not None and version(_status(directory, name)) == seen:
+        if seen is not None and self._version(probe.path) == seen:
             return ProbeResult(Finding.UNCHANGED, probe)
-        read_at = time.time_ns()
-        data, seen = self._read(directory, name)
+        data, seen, read_at = self._read_once(probe.path)
         result = found_again(probe, data, deadline)
         if result.outcome is Finding.UNCHANGED:
             self._unchanged.put(probe, seen, read_at)
         return result
+
+    def _version(self, path: str) -> FileVersion:
+        found = self._versions.get(path)
+        if found is None:
+            found = self._versions[path] = version(_status(*self._place(path)))
+        return found
+
+    def _read_once(self, path: str) -> tuple[bytes, FileVersion, int]:
+        """A file, its version, and when it was read. A memory file has a probe for each of its lines."""
+        if path not in self._reads:
+            if sum(len(data) for data, *_ in self._reads.values()) > _MOST_KEPT:
+                self._reads.clear()
+            read_at = time.time_ns()
+            self._reads[path] = (*self._read(*self._place(path)), read_at)
+        return self._reads[path]
 
     def capture(self, place: File, deadline: LookDeadline) -> Captured:  # noqa: ARG002 - reading a file is bounded
         path = str(place.path)
@@ -158,6 +179,7 @@ class Files:
         raise ProbeError("it changes while it is read")
 
     def close(self) -> None:
+        self._reads.clear()
         while self._open:
             os.close(self._open.popitem()[1])
 

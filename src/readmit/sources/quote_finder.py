@@ -6,6 +6,7 @@ import ast
 import re
 import warnings
 from bisect import bisect_right
+from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -28,6 +29,7 @@ ANCHOR = 16
 """Hexadecimal digits of the digest of a neighboring line."""
 # An edited quote is looked for between its old neighbors; neighbors further apart than this are other lines.
 _ROOM = 4, 40
+_WORDY = re.compile(rb"\w")
 
 
 class FoundQuote(NamedTuple):
@@ -119,10 +121,34 @@ def worded_part(path: str, data: bytes, quote: str) -> FoundQuote:
 
 def holds_words(data: bytes, quote: str) -> bool:
     """Whether some words stand in a file one after the other, as whole words, whatever white space is between them."""
-    words = rb"\s+".join(re.escape(word) for word in quote.encode().split())
-    start = rb"(?<!\w)" if re.match(rb"\w", words) else b""
-    end = rb"(?!\w)" if re.search(rb"\w$", words) else b""
-    return bool(words) and re.search(start + words + end, data) is not None
+    words = quote.encode().split()
+    if not words or _holds(data, b" ".join(words)):
+        return bool(words)
+    if len(words) == 1:
+        return False
+    # To compile a pattern takes longer than to search a file, so only words that are apart in another way get one.
+    start = rb"(?<!\w)" if _WORDY.match(words[0]) else b""
+    end = rb"(?!\w)" if _WORDY.match(words[-1][-1:]) else b""
+    return re.search(start + rb"\s+".join(map(re.escape, words)) + end, data) is not None
+
+
+def _holds(data: bytes, words: bytes) -> bool:
+    """Whether exactly these bytes stand in a file, as whole words."""
+    starts, ends = _WORDY.match(words), _WORDY.match(words[-1:])
+    at = data.find(words)
+    while at >= 0:
+        after = at + len(words)
+        within = (starts and at and _WORDY.match(data[at - 1 : at])) or (ends and _WORDY.match(data[after : after + 1]))
+        if not within:
+            return True
+        at = data.find(words, at + 1)
+    return False
+
+
+@lru_cache(maxsize=4)
+def _lines_of(data: bytes) -> FileLines:
+    """The lines of a file. A memory file has a probe for each of them."""
+    return FileLines(data)
 
 
 def found_again(probe: Placed, data: bytes, deadline: LookDeadline) -> ProbeResult:
@@ -133,7 +159,7 @@ def found_again(probe: Placed, data: bytes, deadline: LookDeadline) -> ProbeResu
         return compared(probe, definition(probe.path, data, probe.symbol))
     if not probe.first:
         return compared(probe, data)
-    lines = FileLines(data)
+    lines = _lines_of(data)
     if probe.last <= lines.count and digest_of(lines.between(probe.first, probe.last)) == probe.digest:
         return ProbeResult(Finding.UNCHANGED, probe)
     quote = _elsewhere(probe, lines, deadline)

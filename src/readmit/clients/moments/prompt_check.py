@@ -34,7 +34,7 @@ def check_prompt(hook: Hook, session: Session) -> HookStatus | None:
 
 def _checked(hook: Hook, workspace: Workspace, project: Project, session: Session, held: SessionFile) -> HookStatus:
     from readmit.clients.moments.absence_of_session import leave
-    from readmit.clients.moments.session_handover import LEASE, RENEWED, Handover
+    from readmit.clients.moments.session_handover import LEASE, RENEWED, SessionHandover
     from readmit.clients.moments.session_start import import_in_time, loaded_files
     from readmit.clients.session import session_agent
     from readmit.presence.lease import is_over
@@ -50,7 +50,7 @@ def _checked(hook: Hook, workspace: Workspace, project: Project, session: Sessio
         save_session(session, held._replace(files=versions))
         return HookStatus("unchanged", unseen=len(imported.unread))
     leave(workspace, agent)
-    handover = Handover(workspace, project, session, files)
+    handover = SessionHandover(workspace, project, session, files)
     handover.decide(agent)
     hook.answer.give(handover.changes(held.told))
     handover.keep(agent, held.told)

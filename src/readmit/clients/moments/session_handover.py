@@ -11,7 +11,7 @@ import msgspec
 from readmit.clients.memory_import import imported_lines
 from readmit.clients.moments.hook_status import HookStatus
 from readmit.clients.moments.session_file import SessionFile, file_versions, save_session
-from readmit.clients.moments.session_return import Lines, ReturnOfSession, decide
+from readmit.clients.moments.session_return import MemoryLines, ReturnOfSession, decide
 from readmit.clients.moments.session_text import SessionNews, session_text
 from readmit.clients.project import spool_folder
 from readmit.records.probes import FileProbe
@@ -36,7 +36,7 @@ RENEWED = LEASE // 3
 _MOST_UNREAD = 5
 
 
-class Handover:
+class SessionHandover:
     """The return of a session that is away, from the decision to the record for its prompts."""
 
     _returned: Return
@@ -50,13 +50,14 @@ class Handover:
         self._session = session
         known = imported_lines(project)
         loaded = {os.path.realpath(path) for path in files}
-        self._lines = Lines(
-            {name: one for name, one in known.items() if os.path.realpath(one[0]) in loaded},
-            {name: one for name, one in known.items() if os.path.realpath(one[0]) not in loaded},
+        own = {path for path in {path for path, _ in known.values()} if os.path.realpath(path) in loaded}
+        self._lines = MemoryLines(
+            {name: one for name, one in known.items() if one[0] in own},
+            {name: one for name, one in known.items() if one[0] not in own},
         )
         # Before anything is judged: what changes from now on is found at the next prompt.
-        places = {str(project.worktree / one.path) for _, line in self._lines.loaded.values() for one in line.vouchers}
-        self._files = file_versions(sorted(loaded | places))
+        places = {one.path for _, line in self._lines.loaded.values() for one in line.vouchers}
+        self._files = file_versions(sorted(loaded.union(str(project.worktree / one) for one in places)))
 
     def decide(self, agent: Agent, *, also: Collection[str] = (), everything: bool = False) -> Sorted:
         """Decide the return. ``also`` names items that the session knows besides; or it may know everything."""

@@ -14,7 +14,7 @@ import msgspec
 
 from readmit.clients.known_clients import CLIENTS
 from readmit.clients.memory_import import USER
-from readmit.clients.moments.session_text import Entry
+from readmit.clients.moments.session_text import SessionEntry
 from readmit.records.acts.event import Confirm
 from readmit.records.error_types import ExposureError, ReadmitError
 from readmit.records.evidence import Evidence
@@ -60,8 +60,8 @@ def decide(agent: Agent) -> tuple[Return, Bundle | RetractionBundle | None]:
     raise AssertionError
 
 
-class Lines(NamedTuple):
-    """Lines of memory files that have an item, by the item's id, each with its file."""
+class MemoryLines(NamedTuple):
+    """MemoryLines of memory files that have an item, by the item's id, each with its file."""
 
     loaded: Mapping[str, tuple[str, KnownLine]]
     """Of files that the client loads by itself."""
@@ -71,11 +71,11 @@ class Lines(NamedTuple):
 class Sorted(NamedTuple):
     """What a return comes to for its session."""
 
-    out: tuple[Entry, ...]
-    doubted: tuple[Entry, ...]
-    owed: tuple[Entry, ...]
-    holds: tuple[Entry, ...]
-    new: tuple[Entry, ...]
+    out: tuple[SessionEntry, ...]
+    doubted: tuple[SessionEntry, ...]
+    owed: tuple[SessionEntry, ...]
+    holds: tuple[SessionEntry, ...]
+    new: tuple[SessionEntry, ...]
     unlisted: int
     """How many more no longer hold."""
     unvouched: int
@@ -94,7 +94,7 @@ class ReturnOfSession:
     """One decided return, and the lines that its client knows."""
 
     def __init__(
-        self, workspace: Workspace, returned: Return, handed: Bundle | RetractionBundle | None, lines: Lines
+        self, workspace: Workspace, returned: Return, handed: Bundle | RetractionBundle | None, lines: MemoryLines
     ) -> None:
         self._log = desk_of(workspace).log
         self._returned = returned
@@ -106,8 +106,9 @@ class ReturnOfSession:
     def sorted(self, also: Collection[str], *, everything: bool = False) -> Sorted:
         """Sort the outcome. ``also`` names items that the session knows besides; or it may know everything."""
         listed = {one.id: one for one in self._returned.retractions.listed}
-        extra = (one.item for one in self._judged.values() if self._is_told(one, also, everything))
-        names = dict.fromkeys((*listed, *extra))
+        extra = [one for one in self._judged.values() if self._is_told(one, also, everything)]
+        extra.sort(key=lambda one: max((cause.epoch or 0 for cause in one.causes), default=0), reverse=True)
+        names = dict.fromkeys((*listed, *(one.item for one in extra)))
         entries = {name: self._fallen(name, listed.get(name)) for name in names}
         fell = {name: entry for name, entry in entries.items() if entry is not None}
         items = [item for item in self._items if item.id not in self._lines.loaded]
@@ -152,7 +153,7 @@ class ReturnOfSession:
         lines = (line.text for name, (_, line) in self._known.items() if self._state(name) in _STANDS)
         return frozenset((*lines, *(item.text for item in self._items)))
 
-    def _fallen(self, name: str, retraction: Retraction | None) -> Entry | None:
+    def _fallen(self, name: str, retraction: Retraction | None) -> SessionEntry | None:
         """What no longer holds, with the reason; none if its text must not be named."""
         one = self._judged.get(name)
         texts = {item.id: item.text for item in getattr(self._handed, "withdrawn", ())}
@@ -168,7 +169,7 @@ class ReturnOfSession:
         causes = [cause for cause in one.causes if cause.reason.state is one.state] or list(one.causes)
         instead = self._instead(causes, retraction)
         why = next((cause.note for cause in causes if cause.note), "" if instead else one.state.replace("_", " "))
-        return Entry(name, text, where, why, instead)
+        return SessionEntry(name, text, where, why, instead)
 
     def _instead(self, causes: list[Cause], retraction: Retraction | None) -> str:
         """What stands in its place, if the session is told of that, or its client loads it."""
@@ -182,8 +183,8 @@ class ReturnOfSession:
                 return self._known[name][1].text
         return ""
 
-    def _held(self, item: Item) -> Entry:
-        return Entry(item.id, item.text, self._place(item.id) or self._source(item))
+    def _held(self, item: Item) -> SessionEntry:
+        return SessionEntry(item.id, item.text, self._place(item.id) or self._source(item))
 
     def _place(self, name: str) -> str:
         """The place of a line; empty for an item of another kind."""

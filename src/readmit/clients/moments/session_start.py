@@ -14,7 +14,7 @@ from readmit.clients.memory_import import import_memory
 from readmit.clients.moments.absence_of_session import begin_absence
 from readmit.clients.moments.late_work import begin_late_work
 from readmit.clients.moments.session_file import load_session
-from readmit.clients.moments.session_handover import Handover
+from readmit.clients.moments.session_handover import SessionHandover
 from readmit.clients.project import open_project
 from readmit.clients.session import session_agent
 
@@ -45,7 +45,7 @@ def start(hook: Hook, project: Project, session: Session, source: str) -> HookSt
         imported = import_in_time(workspace, project, files, hook)
         agent = session_agent(workspace, project, session)
         is_known = begin_absence(workspace, project, session, agent)
-        handover = Handover(workspace, project, session, files)
+        handover = SessionHandover(workspace, project, session, files)
         handover.decide(agent, also=told, everything=not is_known and source in _CONTINUES)
         hook.answer.give(handover.text(imported))
         handover.keep(agent, told)

@@ -31,7 +31,7 @@ NEW = "New since you left"
 UNSEEN = "Nobody looked at"
 
 
-class Entry(NamedTuple):
+class SessionEntry(NamedTuple):
     """A statement, its source, the reason why it fell, and the text that replaced it."""
 
     item: str
@@ -47,11 +47,11 @@ class SessionNews(NamedTuple):
     return_id: str
     remarks: tuple[str, ...] = ()
     """Sentences of readmit's own about the return."""
-    out: tuple[Entry, ...] = ()
-    doubted: tuple[Entry, ...] = ()
-    owed: tuple[Entry, ...] = ()
-    holds: tuple[Entry, ...] = ()
-    new: tuple[Entry, ...] = ()
+    out: tuple[SessionEntry, ...] = ()
+    doubted: tuple[SessionEntry, ...] = ()
+    owed: tuple[SessionEntry, ...] = ()
+    holds: tuple[SessionEntry, ...] = ()
+    new: tuple[SessionEntry, ...] = ()
     unseen: tuple[str, ...] = ()
     """Gaps of the return, in sentences of readmit's own."""
     unlisted: int = 0
@@ -92,7 +92,7 @@ def _section(title: str, lines: Sequence[str], room: int, unlisted: int = 0) -> 
     return "\n".join(said)
 
 
-def _line(one: Entry) -> str:
+def _line(one: SessionEntry) -> str:
     where = f" ({_quoted(one.where, _LONGEST_WHY)})" if one.where else ""
     why = f": {_quoted(one.why, _LONGEST_WHY)}" if one.why else ""
     instead = f"; instead: {_quoted(one.instead, _LONGEST)}" if one.instead else ""
