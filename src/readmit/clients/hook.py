@@ -74,7 +74,7 @@ class Hook:
         self.project: Project | None = None
 
     def run(self) -> None:
-        """HookAnswer the payload on standard input."""
+        """Answer the payload on standard input."""
         _thread.start_new_thread(self._watch, ())
         try:
             self._work(standard_input())
@@ -120,7 +120,7 @@ class Hook:
             at_moment(self, self.project, payload)
 
 
-def main(words: Sequence[str]) -> NoReturn:
+def run_hook(words: Sequence[str]) -> NoReturn:
     """Run a hook and end the process, with success."""
     try:
         moment, flag, client = words
@@ -131,4 +131,4 @@ def main(words: Sequence[str]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_hook(sys.argv[1:])

@@ -62,7 +62,7 @@ class KeptVersions(Unchanged):
         return self._seen
 
     def save(self) -> None:
-        """Keep what was added. If that fails, the next process looks again."""
+        """Write the versions that were added. If that fails, the next process looks again."""
         if not self._is_new:
             return
         kept = dict(list(self._files.items())[-_MOST_FILES:])

@@ -18,7 +18,7 @@ from readmit.clients.agent_tools.tool_inputs import (
     WhatChangedInput,
     WhyInput,
 )
-from readmit.clients.moments.session_return import Lines, ReturnOfSession
+from readmit.clients.moments.session_return import MemoryLines, ReturnOfSession
 from readmit.clients.secret_filter import holds_secret
 from readmit.clients.session import session_agent
 from readmit.presence.subscription import judge_view
@@ -194,7 +194,7 @@ class SessionTools:
 
     def _vouching(self, return_id: str) -> Callable[[Item], bool]:
         """Whether a start hands an item over: what only a tool said is counted there, and nothing else is said here."""
-        return ReturnOfSession(self._own, self._own.returned(return_id), None, Lines({}, {})).is_vouched
+        return ReturnOfSession(self._own, self._own.returned(return_id), None, MemoryLines({}, {})).is_vouched
 
     def _gone(self) -> Iterator[tuple[str, State, str]]:
         """What fell since the view was handed over, and what had fallen by then, each with its state.
