@@ -15,7 +15,7 @@ from readmit import Policy
 from readmit.models import MiniLM
 from readmit_bench.evaluation.pairs import PairReport, evaluate, three_answers
 from readmit_bench.evaluation.plain_tables import pairs_table, proposals_table
-from readmit_bench.evaluation.proposals import NEAR, PAPER_PAIRS, Recall, measure_all
+from readmit_bench.evaluation.proposals import PAPER_PAIRS, Recall, measure_all
 from readmit_bench.evaluation.stored_judgments import stored_judgments
 
 SEEDS = (0, 1, 2)
@@ -37,13 +37,14 @@ def figures(measured: list[Recall]) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for name in dict.fromkeys(recall.haystack for recall in measured if recall.budget):
         plain, ours = by[name, "cosine"], by[name, "model_free"]
+        enough = f"true pairs of score {ours.threshold:g} or more, model-free signals"
         floor = plain.budget[PAPER_PAIRS]
         rows += [
             _row(f"{name}: true pairs that a preparation judges", ours.judged or 0.0, BARS.get(name)),
             _row(f"{name}: {per_return}, model-free signals", ours.budget[PAPER_PAIRS], floor),
             _row(f"{name}: {per_return}, plain cosine", floor),
             *(
-                _row(f"{name}: true pairs of score {NEAR} or more, model-free signals, {half} half of the pairs", value)
+                _row(f"{name}: {enough}, {half} half of the pairs", value)
                 for half, value in zip(("one", "other"), ours.halves or (), strict=False)
             ),
         ]

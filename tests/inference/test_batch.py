@@ -40,7 +40,7 @@ def answered(directory: Path, round_: int, *, only: int | None = None, model: Ru
 
 def inference(workspace: Workspace, directory: Path) -> Inference:
     model = Batch(directory, "strong")
-    settings = Settings(signals=NEAR, all_pairs=0, near=-100, pairs_per_call=1)
+    settings = Settings(signals=NEAR, all_pairs=0, near=-100, near_stated=-100, pairs_per_call=1)
     return Inference(workspace, settings, verifier=model, implier=model, embedder=Lexical())
 
 

@@ -77,7 +77,12 @@ def test_premises_that_came_with_an_item_are_not_asked_for() -> None:
     model = reader(HOTEL)
     workspace = Workspace.open(clock=ticking())
     inference = Inference(
-        workspace, Settings(all_pairs=0, near=-100), verifier=model, extractor=model, implier=model, embedder=Lexical()
+        workspace,
+        Settings(all_pairs=0, near=-100, near_stated=-100),
+        verifier=model,
+        extractor=model,
+        implier=model,
+        embedder=Lexical(),
     )
     model.rules["verify"] = lambda ask: scored(ask, lambda *_: 0.1)
     inference.ingest([workspace.observe("Sunrise confirms two nights.", by="A2")], by="A2")
@@ -93,7 +98,12 @@ def test_what_items_were_drawn_from_implies_what_they_state() -> None:
     model = reader(HOTEL)
     workspace = Workspace.open(clock=ticking())
     inference = Inference(
-        workspace, Settings(all_pairs=0, near=-100), verifier=model, extractor=model, implier=model, embedder=Lexical()
+        workspace,
+        Settings(all_pairs=0, near=-100, near_stated=-100),
+        verifier=model,
+        extractor=model,
+        implier=model,
+        embedder=Lexical(),
     )
     workspace.record(
         "The bus stops there.", id="bus", sources=[workspace.observe("The bus stops there.", by="A2")], by="A2"

@@ -77,7 +77,7 @@ def test_a_pair_that_is_not_near_is_not_paid_for_by_the_next_return() -> None:
         agent = away(workspace)
         hear(workspace, SHIFT, *(f"Remark {number} about nothing much." for number in range(8)))
         model = Ruled()
-        inference = foresee(workspace, model, near=1, linking=False)
+        inference = foresee(workspace, model, near=1, near_stated=1, linking=False)
         first = inference.prepare(agent)
         assert 0 < first.judged < first.open == 18
         assert inference.prepare(agent).judged == 0

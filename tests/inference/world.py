@@ -170,7 +170,8 @@ def hear(workspace: Workspace, *texts: str) -> list[str]:
 
 def foresee(workspace: Workspace, model: Ruled, **settings: object) -> Inference:
     """Every signal but the scan proposes what it can score, one pair a request, with one model for all stages."""
-    chosen = Settings(**{"signals": NEAR, "all_pairs": 0, "near": -100, "pairs_per_call": 1, **settings})  # type: ignore[arg-type]
+    usual = {"signals": NEAR, "all_pairs": 0, "near": -100, "near_stated": -100, "pairs_per_call": 1}
+    chosen = Settings(**{**usual, **settings})  # type: ignore[arg-type]
     return Inference(workspace, chosen, verifier=model, implier=model, scanner=model, embedder=Lexical())
 
 

@@ -17,12 +17,13 @@ from readmit.inference.baseline import baseline
 from readmit.inference.derive import maker
 from readmit.inference.need_links import Drawn, link_needs
 from readmit.inference.prepared import Prepared, ProposedPair, SignalCount
-from readmit.inference.proposals import FoundPairs, Readers, RequestRound, find_pairs
+from readmit.inference.proposals import FoundPairs, Readers, find_pairs
 from readmit.inference.replacement_draft import draft_replacements
 from readmit.inference.source_recheck import RecheckedSources, recheck_changed_sources
 from readmit.inference.verdict_writer import JudgedPairs
 from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.models.stages.verify import Verifier
+from readmit.models.structured import RequestRound
 from readmit.models.usage import metered
 from readmit.records.acts.event import EventKind
 from readmit.records.base import LONGEST_NAME
@@ -128,7 +129,8 @@ class _Preparation:
         models = (self.team.verifier, self._verifier.second, self.team.implier, self.team.scanner, self.team.embedder)
         names = [None if one is None else one.name for one in models]
         who, own = self.expected.identity, self.expected.settings
-        return digest((who, names, own.signals, own.targets, own.since, own.changes, own.all_pairs, str(own.near)))
+        chosen = (own.signals, own.targets, own.since, own.changes, own.all_pairs, str(own.near), str(own.near_stated))
+        return digest((who, names, *chosen))
 
     def _passed(self, state: Baseline) -> dict[str, int]:
         """How far the same configuration has examined each item. It would skip the same pairs again."""

@@ -6,7 +6,7 @@ A pair that a signal could not score because a model failed is not cleared, and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,7 +16,7 @@ from readmit.log.derived_texts import DerivedTexts
 from readmit.models.protocols import Embedder, Model
 from readmit.models.stages.imply import IMPLIED, PREMISES
 from readmit.models.stages.scan import Later, TargetLook
-from readmit.records.error_types import PendingAnswers
+from readmit.models.structured import RequestRound
 from readmit.records.verdicts import Pair
 from readmit.rules.invalidate.propose import (
     Center,
@@ -77,26 +77,6 @@ class Readers(msgspec.Struct, frozen=True, kw_only=True):
     """The extractor, as derived texts name it."""
 
 
-class RequestRound:
-    """Stages whose requests go out together: those that wait for answers let the others run first."""
-
-    waiting: PendingAnswers | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, raised: BaseException | None, at: object) -> bool:
-        if isinstance(raised, PendingAnswers):
-            self.waiting = raised
-            return True
-        return False
-
-    def close(self) -> None:
-        """Wait, if a stage has to."""
-        if self.waiting is not None:
-            raise self.waiting
-
-
 def find_pairs(
     baseline: Baseline,
     judged: Mapping[str, frozenset[str]],
@@ -116,7 +96,14 @@ def find_pairs(
         with together:
             scorers.append(work.scorer(signal, settings))
     together.close()
-    found = propose(openings, scorers, near=settings.near)
+    found = propose(
+        openings,
+        scorers,
+        near=settings.near,
+        stated=baseline.stated.keys(),
+        implying=work.implying,
+        near_stated=settings.near_stated,
+    )
     proposed = {one.pair: tuple(sorted(map(str, one.signals))) for one in found.kept}
     return FoundPairs(
         pairs=tuple(ProposedPair(pair=pair, signals=signals) for pair, signals in proposed.items()),
@@ -146,9 +133,11 @@ class _Work:
         self._readers = readers
         self._items = {target.item: baseline.held[target.item].item.text for target in openings.targets}
         self._texts = {seen.evidence: baseline.texts[seen.evidence] for seen in openings.observations}
+        self._shown = {seen.evidence: baseline.shown(seen.evidence) for seen in openings.observations}
         self._blind_items: set[str] = set()
         self._blind_evidence: set[str] = set()
         self._blind_pairs: set[Pair] = set()
+        self.implying: frozenset[str] = frozenset()
         self.faults: list[str] = []
 
     def scorer(self, signal: Signal, settings: Settings) -> Scorer:
@@ -158,9 +147,9 @@ class _Work:
             case Signal.SAME_SLOT:
                 return SameSlot()
             case Signal.EMBEDDING:
-                return near_texts(self._vectors(), self._items, self._texts)
+                return near_texts(self._vectors(), self._items, self._shown)
             case Signal.PASSAGE:
-                return near_sentences(self._vectors(), self._items, self._texts)
+                return near_sentences(self._vectors(), self._items, self._shown)
             case Signal.IMPLIED_FACTS:
                 return self._facts(settings.budgets)
             case Signal.SCAN:
@@ -207,6 +196,7 @@ class _Work:
         self.faults += [f"{why.usage.stage}: {why.message}" for one in both for why in one.failed.values()]
         premises = {name: rests.lines.get(text, ()) for name, text in self._items.items()}
         facts = {name: says.lines.get(text, ()) for name, text in self._texts.items()}
+        self.implying = frozenset(name for name, lines in facts.items() if lines)
         return near_implications(self._vectors(), premises, facts)
 
     def _scan(self, settings: Settings) -> Scanned:

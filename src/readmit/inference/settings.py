@@ -16,7 +16,7 @@ from readmit.records.base import Record
 from readmit.records.canonical import repeated_key, without_mark
 from readmit.records.error_types import ModelError, RecordError
 from readmit.records.items import Kind
-from readmit.rules.invalidate.propose import NEAR, Signal
+from readmit.rules.invalidate.propose import NEAR, NEAR_STATED, Signal
 
 if TYPE_CHECKING:
     from readmit.models.protocols import Embedder, Model
@@ -38,7 +38,7 @@ class RequestBudgets(Record, kw_only=True, omit_defaults=False):
     scan_chars: Positive = MAX_CHARS
     """Most characters of all texts in one request of the scan."""
     link_tokens: Positive = link.MAX_TOKENS
-    """Most tokens of an answer of the linker."""
+    """Most tokens of an answer of the linker about eight needs; about more, as many times that."""
     link_chars: Positive = MAX_CHARS
     """Most characters of all needs and statements in one request of the linker."""
     verify_tokens: Positive = verify.MAX_TOKENS
@@ -77,6 +77,8 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     near: Annotated[float, msgspec.Meta(ge=-100, le=100)] = NEAR
     """The score from which on signals propose a pair, in standard deviations above the item's other pairs. Pairs that
     the team declared, or that a model named, are always proposed."""
+    near_stated: Annotated[float, msgspec.Meta(ge=-100, le=100)] = NEAR_STATED
+    """The same for observations that an extractor read whole, or whose implied facts a model wrote."""
     scan_per_call: Annotated[int, msgspec.Meta(ge=1, le=scan.MOST)] = scan.PER_CALL
     """Later observations in a call of the scan. The paper's has four at most."""
     scan_targets: Annotated[int, msgspec.Meta(ge=1, le=scan.MOST)] = 1

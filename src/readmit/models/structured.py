@@ -7,14 +7,14 @@ with the reason, and then it is a failure. No model output raises.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 
 from readmit.models.chat import one_line
 from readmit.models.fence import fence
 from readmit.models.protocols import Ask, Failure, Fault, Model, Reply, Usage, ask_all
-from readmit.records.error_types import ModelError
+from readmit.records.error_types import ModelError, PendingAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,3 +130,23 @@ def _plain(schema: dict[str, Any], defs: dict[str, Any], name: str, path: tuple[
         fields = {field: _plain(value, defs, name, path) for field, value in schema["properties"].items()}
         kept |= {"properties": fields, "required": list(fields), "additionalProperties": False}
     return kept
+
+
+class RequestRound:
+    """Stages whose requests go out together: those that wait for answers let the others run first."""
+
+    waiting: PendingAnswers | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, raised: BaseException | None, at: object) -> bool:
+        if isinstance(raised, PendingAnswers):
+            self.waiting = raised
+            return True
+        return False
+
+    def close(self) -> None:
+        """Wait, if a stage has to."""
+        if self.waiting is not None:
+            raise self.waiting

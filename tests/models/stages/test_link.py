@@ -80,7 +80,7 @@ def pairs(questions: list[LinkQuestion]) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize(
     ("needs", "statements", "size", "requests"),
-    [(1, 1, 10, 1), (8, 40, 10, 1), (9, 3, 10, 2), (2, 41, 10, 4), (1, 10, 300, 4), (0, 5, 10, 0), (3, 0, 10, 0)],
+    [(1, 1, 10, 1), (15, 40, 10, 1), (25, 3, 10, 2), (2, 41, 10, 4), (1, 10, 300, 4), (0, 5, 10, 0), (3, 0, 10, 0)],
 )
 def test_requests_keep_the_limits_and_hold_every_pair(needs: int, statements: int, size: int, requests: int) -> None:
     questions = list(packed(looks(needs, statements, size), max_chars=1_000))
@@ -93,6 +93,13 @@ def test_requests_keep_the_limits_and_hold_every_pair(needs: int, statements: in
         assert ask_links(Scripted(said()), [one], max_chars=1_000) == [Linking()]
 
 
+def test_the_needs_of_a_return_share_a_request_and_their_answer_has_room() -> None:
+    model = Scripted(said())
+    (question,) = packed(looks(15, 40), max_chars=10_000)
+    ask_links(model, [question], max_tokens=100)
+    assert model.asked[0].max_tokens == 200
+
+
 def test_a_text_that_cannot_be_shown_whole_is_not_asked_about() -> None:
     long = NeedLook("n", "need", (Candidate("long", "x" * 2_000), Candidate("short", "x")))
     assert pairs(list(packed([long], max_chars=1_000))) == {("n", "short")}
@@ -101,5 +108,5 @@ def test_a_text_that_cannot_be_shown_whole_is_not_asked_about() -> None:
 @pytest.mark.parametrize("question", [LinkQuestion((), (ROOM,)), LinkQuestion((("n", "x"),), ()), None])
 def test_a_request_of_a_wrong_size_is_refused(question: Any) -> None:
     many = LinkQuestion((("n", "x"),), tuple(Candidate(f"m{at}", "x") for at in range(MOST_STATEMENTS + 1)))
-    with pytest.raises(ModelError, match="a request takes 1 to 8 needs and 1 to 40 statements"):
+    with pytest.raises(ModelError, match="a request takes 1 to 24 needs and 1 to 40 statements"):
         ask_links(Scripted(said()), [question or many])

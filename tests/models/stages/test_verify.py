@@ -259,6 +259,17 @@ def test_a_request_has_so_many_pairs_at_most(most: int, requests: int) -> None:
     assert all(isinstance(one, Verdict) for one in results)
 
 
+def test_sparse_pairs_repeat_no_observation_more_than_they_have_to() -> None:
+    """Of 24 statements each is asked beside 6 of 12 observations: 144 pairs are two requests, not four."""
+    names = [chr(ord("a") + n) for n in range(24)]
+    model = Knowing(**{name: {} for name in names})
+    news = [f"{NEW} {n}." for n in range(12)]
+    Verifier(model=model).verify(
+        [named(name, one) for row, name in enumerate(names) for column, one in enumerate(news) if (row + column) % 2]
+    )
+    assert [len(model.pairs(ask)) for ask in model.asked] == [96, 48]
+
+
 def test_a_source_that_several_statements_share_is_shown_once() -> None:
     model = Knowing(a=judgment(), b=judgment(), c=judgment())
     source = "The whole paragraph about the room."

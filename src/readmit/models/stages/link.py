@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
+from math import ceil
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -25,10 +26,13 @@ if TYPE_CHECKING:
     from readmit.models.protocols import Ask, Model
 
 PROMPT = "link@1"
-MOST_NEEDS = 8
+MOST_NEEDS = 24
 MOST_STATEMENTS = 40
-"""Most needs, and most statements, in one request."""
+"""Most needs, and most statements, in one request: those of a whole return share one."""
+MOST_LINKS = 320
+NEEDS_ANSWERED = 8
 MAX_TOKENS = 1_024
+"""Most tokens of an answer about so many needs; about more, as many times that."""
 # The overhead of a line: its number.
 _LINE_CHARS = 6
 
@@ -97,7 +101,7 @@ class LinkClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class LinkClaims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The model's answer to one linking request."""
 
-    links: Annotated[list[LinkClaim], msgspec.Meta(max_length=MOST_NEEDS * MOST_STATEMENTS)]
+    links: Annotated[list[LinkClaim], msgspec.Meta(max_length=MOST_LINKS)]
 
 
 def packed(looks: Sequence[NeedLook], *, max_chars: int = MAX_CHARS) -> Iterator[LinkQuestion]:
@@ -173,7 +177,8 @@ def _ask(question: LinkQuestion, workspace: str, max_tokens: int, max_chars: int
         Section("needs", _numbered(text for _, text in question.needs)),
         Section("statements", _numbered(one.text for one in question.candidates)),
     ]
-    return request(PROMPT, sections, workspace=workspace, max_tokens=max_tokens, max_chars=max_chars)
+    tokens = max_tokens * ceil(len(question.needs) / NEEDS_ANSWERED)
+    return request(PROMPT, sections, workspace=workspace, max_tokens=tokens, max_chars=max_chars)
 
 
 def _numbered(texts: Iterable[str]) -> str:

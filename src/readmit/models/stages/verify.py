@@ -48,6 +48,8 @@ MOST_PAIRS = 100
 """Most pairs in one request."""
 CALL_CHARS = 60_000
 """Most characters of record text in a request about several pairs."""
+PROMPT_CHARS = 4_000
+"""About as many characters of instructions are in a request, and of numbers and dates."""
 
 
 UNJUDGED = Failure(
@@ -138,6 +140,11 @@ class _Block(msgspec.Struct, frozen=True):
     observations: tuple[_Shown, ...]
     cases: Mapping[tuple[int, int], tuple[int, ...]]
     """By the numbers of statement and observation, from 1: the cases that this pair answers."""
+
+    @property
+    def chars(self) -> int:
+        """What the request takes, the instructions included."""
+        return PROMPT_CHARS + sum(one.chars for one in (*self.statements, *self.observations))
 
     def sections(self, *, swapped: bool) -> list[Section]:
         code = mark_for([visible_text(text) for one in (*self.statements, *self.observations) for text in one[::2]])
@@ -237,13 +244,18 @@ class Verifier:
             max_chars=sys.maxsize,
         )
 
-    def _blocks(self, chosen: Iterable[int], cases: Sequence[PairCase]) -> Iterator[_Block]:
+    def _blocks(self, chosen: Iterable[int], cases: Sequence[PairCase]) -> Iterable[_Block]:
         """The cases in requests: some statements beside some observations, each text once per request."""
         beside: dict[_Shown, dict[_Shown, list[int]]] = {}
         for at in chosen:
             beside.setdefault(cases[at].statement, {}).setdefault(cases[at].observation, []).append(at)
-        # Statements with many pairs make square requests, so that no text is repeated more often than another.
-        side = isqrt(self.per_call)
+        # Square requests repeat no text more often than another; where pairs are sparse, statements with all of their
+        # observations make fewer.
+        ways = [list(self._packed(beside, side)) for side in (isqrt(self.per_call), self.per_call)]
+        return min(ways, key=lambda blocks: sum(one.chars for one in blocks))
+
+    def _packed(self, beside: Mapping[_Shown, Mapping[_Shown, list[int]]], side: int) -> Iterator[_Block]:
+        """Requests in which a statement counts for ``side`` pairs at most."""
         weights = {statement: min(len(own), side) for statement, own in beside.items()}
         for statements in _parts(weights, self.per_call, CALL_CHARS // 2):
             later = Counter(one for statement in statements for one in beside[statement])

@@ -94,6 +94,25 @@ def test_the_number_of_pairs_follows_the_signals() -> None:
     assert [len(propose(openings, [one]).kept) for one in (little, much)] == [1, 3]
 
 
+def test_what_is_known_to_state_something_has_a_threshold_of_its_own() -> None:
+    openings = open_pairs([Target(item="i", epoch=0)], seen("whole", "statement", "nearer"))
+    table = Table(Signal.EMBEDDING, {("i", "whole"): 0.5, ("i", "statement"): 0.5, ("i", "nearer"): 1.5})
+    assert order(propose(openings, [table], stated={"statement", "nearer"})) == [("i", "nearer"), ("i", "whole")]
+    assert order(propose(openings, [table], stated={"statement"}, implying={"nearer"})) == order(
+        propose(openings, [table], stated={"statement", "nearer"})
+    )
+    same = propose(openings, [table], stated={"statement", "nearer"}, near_stated=0.5)
+    assert ("i", "statement") in order(same)
+
+
+def test_what_an_extractor_took_down_weighs_no_more_than_the_text() -> None:
+    openings = open_pairs([Target(item="i", epoch=0)], seen("a", "b"))
+    text = Table(Signal.EMBEDDING, {("i", "a"): 2.0, ("i", "b"): 0.0})
+    facts = Table(Signal.IMPLIED_FACTS, {("i", "a"): 0.0, ("i", "b"): 1.0})
+    assert order(propose(openings, [text, facts], near=None)) == [("i", "b"), ("i", "a")], "written for this purpose"
+    assert order(propose(openings, [text, facts], near=None, stated={"a", "b"})) == [("i", "a"), ("i", "b")]
+
+
 def test_what_is_named_is_proposed_however_far_it_is() -> None:
     openings = open_pairs([Target(item="i", epoch=0)], seen("a", "b"))
     far = Table(Signal.EMBEDDING, {("i", "a"): -9.0, ("i", "b"): -9.0})

@@ -46,8 +46,10 @@ class PairHistory(msgspec.Struct, frozen=True, dict=True):
     Otherwise each session is an item."""
 
     def stated(self) -> PairHistory:
-        """The same history as an extractor leaves it."""
-        return msgspec.structs.replace(self, statements=True)
+        """The same history as an extractor leaves it: of a session it knows what it states, not what that implies."""
+        sessions = list(self.sessions)
+        sessions[self.new] = msgspec.structs.replace(sessions[self.new], facts=(sessions[self.new].text,))
+        return msgspec.structs.replace(self, sessions=tuple(sessions), statements=True)
 
     @property
     def true(self) -> Pair:
@@ -125,7 +127,9 @@ def build_history(
     sessions[new] = HistorySession(f"{pair.uid}/new", pair.new, facts=implied.new_implied if implied else ())
     if buried:
         around = filler[generator.choice([number for number in range(len(filler)) if number not in drawn] or drawn)]
-        sessions[new] = msgspec.structs.replace(sessions[new], text=_inside(around.text, pair.new, generator))
+        own = sessions[new]
+        text = _inside(around.text, pair.new, generator)
+        sessions[new] = msgspec.structs.replace(own, text=text, facts=(*around.implied, *own.facts))
     return PairHistory(pair.uid, tuple(sessions[at] for at in range(SESSIONS)), old, new)
 
 

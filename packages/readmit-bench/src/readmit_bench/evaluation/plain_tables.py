@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit_bench.evaluation.proposals import ALL_PAIRS, BUDGETS, CUTOFFS, NEAR, PAPER_PAIRS
+from readmit_bench.evaluation.proposals import ALL_PAIRS, BUDGETS, CUTOFFS, NEAR, NEAR_STATED, PAPER_PAIRS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,18 +33,20 @@ def proposals_table(measured: Sequence[Recall]) -> str:
         head = ["haystack", "signals", "open", "judged", "recall", "near enough", "recall", "one half", "other half"]
         rows = [[recall.haystack, recall.signals, *_judged(recall)] for recall in budgeted]
         text += (
-            f"\n\nPairs that a preparation judges: all up to {ALL_PAIRS}, beyond that those of score {NEAR} or more; "
-            "and by that threshold alone, which was set on one half of the pairs\n\n"
+            f"\n\nPairs that a preparation judges: all up to {ALL_PAIRS}, beyond that those of score {NEAR} or more, "
+            f"of statements {NEAR_STATED}; and by that threshold alone, which was set on one half of the pairs\n\n"
         )
         text += plain_table(head, rows)
-        head = ["haystack", "threshold", "near enough", "one half", "other half"]
+        head = ["haystack", "signals", "threshold", "near enough", "one half", "other half"]
         rows = [
-            [recall.haystack, f"{threshold:g}", f"{pairs:.0f}", f"{one:.3f}", f"{other:.3f}"]
+            [recall.haystack, recall.signals, f"{threshold:g}", f"{pairs:.0f}", f"{one:.3f}", f"{other:.3f}"]
             for recall in budgeted
-            if recall.signals == "model_free"
+            if recall.signals in ("model_free", "combined")
             for threshold, (one, other, pairs) in recall.by_threshold.items()
         ]
-        text += "\n\nOther thresholds alone, signals without a model; the product's was set on one half\n\n"
+        text += (
+            "\n\nOther thresholds alone, without a model and with all signals; the product's were set on one half\n\n"
+        )
         text += plain_table(head, rows)
     return text
 

@@ -45,10 +45,10 @@ BUDGETS = (5, 10, 20, 28, 40, 60, 100)
 PAPER_PAIRS = 28
 """What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes."""
 EVERYTHING = 100_000
-ALL_PAIRS, NEAR = Settings().all_pairs, Settings().near
+ALL_PAIRS, NEAR, NEAR_STATED = Settings().all_pairs, Settings().near, Settings().near_stated
 """The product's own."""
 THRESHOLDS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
-"""Of these, the product's was chosen."""
+"""Of these, the product's were chosen."""
 
 SignalSet = Literal["cosine", "embedding", "passage", "model_free", "implied_facts", "combined"]
 """``cosine`` is the plain baseline, ``model_free`` is all that needs no model's answer, ``combined`` is all."""
@@ -66,6 +66,8 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     """Per target: share of true pairs among the first k."""
     budget: dict[int, float] = {}
     """Per return, over all targets: share of true pairs among the first n."""
+    threshold: float = NEAR
+    """The product's here: that of statements and of sessions with written facts, or that of other sessions."""
     judged: float | None = None
     """Per return: share of true pairs that a preparation puts to the verifier, with the product's defaults."""
     near: float | None = None
@@ -163,15 +165,17 @@ def measure(
         one, other = (_mean(place.reaches(threshold) for place in half) for half in halves)
         return one, other, _mean(place.reaching(threshold) for place in found)
 
+    near = NEAR_STATED if cases[0].statements or signals in ("implied_facts", "combined") else NEAR
     return msgspec.structs.replace(
         alone,
         budget={n: _share([one.place for one in found], n) for n in BUDGETS},
-        judged=_mean(one.judged for one in found),
-        near=_mean(one.reaches(NEAR) for one in found),
-        halves=alone_at(NEAR)[:2],
+        threshold=near,
+        judged=_mean(one.open <= ALL_PAIRS or one.reaches(near) for one in found),
+        near=_mean(one.reaches(near) for one in found),
+        halves=alone_at(near)[:2],
         by_threshold={threshold: alone_at(threshold) for threshold in THRESHOLDS},
-        asked=_mean(one.open if one.open <= ALL_PAIRS else one.reaching(NEAR) for one in found),
-        ranked=_mean(one.reaching(NEAR) for one in found),
+        asked=_mean(one.open if one.open <= ALL_PAIRS else one.reaching(near) for one in found),
+        ranked=_mean(one.reaching(near) for one in found),
         open=_mean(one.open for one in found),
     )
 
@@ -194,14 +198,12 @@ class _Place(msgspec.Struct, frozen=True):
         """How many pairs are."""
         return sum(score >= threshold for score in self.scores)
 
-    @property
-    def judged(self) -> bool:
-        return self.open <= ALL_PAIRS or self.reaches(NEAR)
-
 
 def _rank(history: PairHistory, vectors: Vectorizer, chosen: SignalSet, *, alone: bool) -> _Place:
     openings = open_pairs(history.targets(alone=alone), history.observations())
-    found = propose(openings, scorers_for(history, openings, vectors, chosen), near=None, depth=EVERYTHING).kept
+    stated = history.later.keys() if history.statements else ()
+    scorers = scorers_for(history, openings, vectors, chosen)
+    found = propose(openings, scorers, near=None, stated=frozenset(stated), depth=EVERYTHING).kept
     scores = {proposal.pair: proposal.score for proposal in found}
     place = next((n for n, pair in enumerate(scores, start=1) if pair == history.true), 0)
     return _Place(place, scores.get(history.true, 0.0), tuple(scores.values()), len(openings))
@@ -247,6 +249,7 @@ def haystacks(data: Path, seeds: Sequence[int]) -> list[Haystack]:
         Haystack(name="STALE's own, buried", cases=lambda: filled(pairs, official, buried=True), facts=False),
         Haystack(name="STALE's own sessions", cases=lambda: filled(pairs, official), facts=False),
         Haystack(name="substitute, buried", cases=lambda: filled(pairs, memora, buried=True), facts=False),
+        Haystack(name="substitute, buried, with facts", cases=lambda: filled(known, memora, buried=True)),
         Haystack(name="substitute, all pairs", cases=lambda: filled(pairs, memora), facts=False),
         Haystack(name="substitute", cases=lambda: filled(known, memora)),
         Haystack(name="substitute, statements", cases=lambda: [one.stated() for one in filled(known, memora)]),

@@ -18,7 +18,7 @@ from readmit.rules.invalidate.propose.candidates import (
     open_pairs,
 )
 from readmit.rules.invalidate.propose.dense import Embeddings, ImpliedFacts, Passages
-from readmit.rules.invalidate.propose.fuse import NEAR, Proposal, Proposals, Tally, propose
+from readmit.rules.invalidate.propose.fuse import NEAR, NEAR_STATED, Proposal, Proposals, Tally, propose
 from readmit.rules.invalidate.propose.gather import observations_of, targets_of
 from readmit.rules.invalidate.propose.scan_signal import ScanCall, Scanned, plan_scan
 from readmit.rules.invalidate.propose.structure import DeclaredPremises, SameSlot
@@ -27,6 +27,7 @@ from readmit.rules.invalidate.propose.vectors import Center
 
 __all__ = [
     "NEAR",
+    "NEAR_STATED",
     "Center",
     "DeclaredPremises",
     "Embeddings",
