@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,8 @@ from readmit import AsyncWorkspace, Subscription
 from readmit.errors import LeaseError, NotAllowedError, QuarantineError, RecordError, UnknownError
 from readmit.events import EventKind
 from readmit.lab import as_readmit
+from readmit.memory import Memory
+from readmit.pages import return_page, slot_page
 from readmit.types import Sweeper
 from tests.keys import new_signer
 from tests.scene import HOUR, START, Scene
@@ -116,12 +119,14 @@ def test_a_role_comes_with_the_signature_of_a_departure() -> None:
 class Away(Scene):
     """Ann has a private note, left, and was admitted; her view has not been exposed yet."""
 
+    RETURN = "ann-is-back"
+
     def __init__(self) -> None:
         super().__init__()
         self.covered()
         self.ann().remember("my note", bound_to="h")
         self.depart()
-        self.back = self.come_back()
+        self.back = self.come_back(id=self.RETURN)
         self.issued = (self.back.id, self.back.request.identity, self.back.secret)
 
 
@@ -162,12 +167,26 @@ def test_a_handle_of_ann_does_for_ann_what_it_did() -> None:
     assert own.admin.notices(by="ann") == ()
 
 
+def remembered(handle: Any) -> Memory:
+    """The team's memory store, by way of this handle."""
+    return Memory.open(handle, "scopedmem")
+
+
 OF_EVERYBODY: dict[str, Callable[[Any, Path], object]] = {
     "the log": lambda mal, _: mal.admin.log,
     "the keys": lambda mal, _: mal.admin.keys,
     "a copy of the store": lambda mal, folder: mal.admin.backup(folder / "copy.db"),
     "acts that wait": lambda mal, _: mal.admin.waiting(),
     "a checkup of all agents": lambda mal, _: mal.doctor(),
+    "the page of a return": lambda mal, _: return_page(mal),
+    "the page of a slot": lambda mal, _: slot_page(mal, "hotel", principal="ann"),
+    "the memory store": lambda mal, _: remembered(mal).backend,
+    "all memories": lambda mal, _: list(remembered(mal).records()),
+    "all memories, to take along": lambda mal, _: list(remembered(mal).export()),
+    "what a return reads of them": lambda mal, _: remembered(mal).review(Away.RETURN),
+    "memories from elsewhere": lambda mal, _: remembered(mal).load([]),
+    "sources for all memories": lambda mal, _: remembered(mal).adopt({}, by="mal"),
+    "leftovers": lambda mal, _: remembered(mal).mend(),
 }
 
 
@@ -178,8 +197,41 @@ def test_a_handle_of_one_principal_shows_nothing_of_the_others(way: str, tmp_pat
         OF_EVERYBODY[way](scene.team.principal("mal"), tmp_path)
     assert not list(tmp_path.iterdir())
     for handle in (scene.team, scene.team.as_owner(), scene.team.principal("boss")):
-        if way != "a copy of the store":
+        if way not in ("a copy of the store", "sources for all memories", "the page of a slot"):
             OF_EVERYBODY[way](handle, tmp_path)
+
+
+def refusal(call: Callable[[], object], name: str) -> str:
+    """The words with which something unknown is refused, but for its name."""
+    with pytest.raises(UnknownError) as error:
+        call()
+    return str(error.value).replace(name, "…")
+
+
+def test_memories_are_written_for_oneself_or_the_team_from_what_one_may_know() -> None:
+    scene: Any = Away()
+    hers = scene.team.observe("Ann earns 9,000.", id="@ann/e", by="ann", principals=["ann"])
+    scene.fact("@ann/salary", by="ann", principals=["ann"], sources=[hers])
+    record, *_ = remembered(scene.team).form("The hotel is booked.", by="bob", sources=["h"])
+    own = remembered(scene.team.principal("mal"))
+    for refused in (
+        lambda: own.form("x", by="mal", owner="ann", sources=["h"]),
+        lambda: own.update(record, "x", by="mal", sources=["h"]),
+        lambda: own.delete(record),
+    ):
+        with pytest.raises(NotAllowedError, match="this handle is that of 'mal'"):
+            refused()
+    for memory in (own, remembered(scene.team)):
+        items, evidence = partial(memory.form, "x", by="mal"), partial(memory.observe, by="mal")
+        said = {
+            refusal(partial(items, **{way: [it]}), it)
+            for way, names in (("sources", ("@ann/salary", "@ann/nothing")), ("evidence", (hers, "0" * 64)))
+            for it in names
+        }
+        assert said | {refusal(partial(evidence, it), it) for it in (hers, "0" * 64)} == said
+        assert len(said) == 2
+    (mine,) = own.form("We sleep there.", by="mal", owner="mal", sources=["h"])
+    assert {one.id: one.owner for one, _ in remembered(scene.team).records()} == {record: "", mine: "mal"}
 
 
 def test_a_return_of_another_principal_is_as_unknown_as_one_that_never_was() -> None:

@@ -107,6 +107,6 @@ def test_the_reference_has_a_row_for_it() -> None:
 def test_a_log_of_a_package_that_is_not_installed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     countersigned("team.db")
     KINDS.pop("countersign")
-    monkeypatch.setattr("readmit.records.acts.kinds.entry_points", lambda group: [])  # noqa: ARG005
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [])  # noqa: ARG005
     with Workspace.open("team.db") as team, pytest.raises(UnknownError, match="'countersign'; install the one"):
         list(team._desk.log.tail())

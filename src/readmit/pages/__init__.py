@@ -17,11 +17,14 @@ __all__ = ["return_page", "slot_page"]
 
 def return_page(workspace: Workspace, return_id: str | None = None) -> str:
     """The page of a past return; without an id, of the newest one."""
-    name = return_id or newest_return(desk_of(workspace).log)
-    return return_html(return_values(desk_of(workspace).log, name, now=desk_of(workspace).writer.clock()))
+    desk = desk_of(workspace)
+    desk.writer.check_operator("return_page")
+    name = return_id or newest_return(desk.log)
+    return return_html(return_values(desk.log, name, now=desk.writer.clock()))
 
 
 def slot_page(workspace: Workspace, slot: str, *, task: str | None = None, principal: str = "", role: str = "") -> str:
     """The page of a slot: which statement stood when, for everybody or for one reader, and why the others fell."""
-    now = desk_of(workspace).writer.now()
-    return slot_html(slot_values(desk_of(workspace).log, slot, now=now, task=task, principal=principal, role=role))
+    desk = desk_of(workspace)
+    desk.writer.check_operator("slot_page")
+    return slot_html(slot_values(desk.log, slot, now=desk.writer.now(), task=task, principal=principal, role=role))

@@ -25,7 +25,19 @@ from readmit.log.ledger import TEAM, Binding
 from readmit.records.acts.event import Close, Event, EventKind, Overrule
 from readmit.records.acts.operation import Exposed
 from readmit.records.arguments import explained
-from readmit.records.base import Count, Digest, Id, Name, Record, listed, nfc, require_digest, require_flag, shown
+from readmit.records.base import (
+    Count,
+    Digest,
+    Id,
+    Name,
+    Record,
+    listed,
+    nfc,
+    require_digest,
+    require_flag,
+    require_id,
+    shown,
+)
 from readmit.records.canonical import canonical, digest
 from readmit.records.decisions import Returned, ReturnView
 from readmit.records.error_types import BackendError, NotAllowedError, QuarantineError, RecordError, UnknownError
@@ -37,6 +49,7 @@ from readmit.state.authority import lagging
 from readmit.state.load import current
 from readmit.state.past_returns import dispositions, recorded
 from readmit.workspace.workspace import Workspace, desk_of
+from readmit.writing.rights import check_evidence, item_for
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -74,7 +87,11 @@ class Adoption(msgspec.Struct, frozen=True):
 
 @explained
 class Memory:
-    """One memory store in one workspace. For the operator: every method sees everything."""
+    """One memory store in one workspace. For the operator: every method sees everything.
+
+    The handle of one principal forms memories from what that principal may know, for the team or for itself, and opens
+    the memory of its own returns. Nothing else.
+    """
 
     def __init__(self, workspace: Workspace, backend: MemoryBackend) -> None:
         if backend.workspace != workspace.name:
@@ -96,11 +113,12 @@ class Memory:
         return cls(workspace, open_backend(spec, desk_of(workspace).log, embedder=embedder, model=model))
 
     def __repr__(self) -> str:
-        return f"<Memory {self.backend.name!r} of workspace {self._workspace.name!r}>"
+        return f"<Memory {self._bound.backend.name!r} of workspace {self._workspace.name!r}>"
 
     @property
     def backend(self) -> MemoryBackend:
         """The store itself."""
+        self._check_operator("backend")
         return self._bound.backend
 
     def form(
@@ -117,30 +135,30 @@ class Memory:
 
         Exact binding needs one source per call. Returns the ids of the records.
         """
-        by, owner = self._allowed(by), nfc(owner)
+        by, owner = self._allowed(by), self._owned(owner)
+        self._check_known(by, sources, evidence)
         return self._bound.form(text, bindings(sources, evidence), by=by, owner=owner, verbatim=verbatim)
 
     def observe(self, evidence: str, *, by: str, owner: str = TEAM, verbatim: bool = False) -> tuple[str, ...]:
         """Form memories from an observation of the log, bound to it."""
-        event = desk_of(self._workspace).log.evidence(require_digest("evidence", evidence))
+        by, owner = desk_of(self._workspace).writer.author.of(by), self._owned(owner)
+        self._check_known(by, (), [require_digest("evidence", evidence)])
+        event = desk_of(self._workspace).log.evidence(evidence)
         text = event.payload.text  # type: ignore[attr-defined]  # filed under its digest: it is evidence
-        return self._bound.form(
-            text,
-            bindings(evidence=[evidence]),
-            by=desk_of(self._workspace).writer.author.of(by),
-            owner=nfc(owner),
-            verbatim=verbatim,
-        )
+        return self._bound.form(text, bindings(evidence=[evidence]), by=by, owner=owner, verbatim=verbatim)
 
     def update(
         self, record: str, text: str, *, by: str, sources: Sequence[str] = (), evidence: Sequence[str] = ()
     ) -> tuple[str, ...]:
         """Replace a record's text. Name every source that the new text still reveals."""
+        self._check_operator("update")
         by = self._allowed(by)
+        self._check_known(by, sources, evidence)
         return self._bound.update(record, text, bindings(sources, evidence), by=by)
 
     def delete(self, record: str) -> None:
         """Remove a record and its sources."""
+        self._check_operator("delete")
         self._bound.delete(record)
 
     def adopt(self, claims: Mapping[str, Sequence[str]], *, by: str, gone: bool = False) -> Adoption:
@@ -150,6 +168,7 @@ class Memory:
         without a claim, bound ones whose text changed and bound ones that are gone are reported. With ``gone``, it is
         accepted that they are gone: what is known of their sources is dropped.
         """
+        self._check_operator("adopt")
         by, forget = self._allowed(by), require_flag("gone", gone)
         if not isinstance(claims, Mapping):
             raise RecordError(f"claims: {shown(claims)} is not a mapping of records to lists of items")
@@ -185,6 +204,7 @@ class Memory:
         For Memobase: chats whose flush died with the server, which keep their bank from being written, are deleted.
         ``owners`` have private banks of which nothing is bound yet.
         """
+        self._check_operator("mend")
         if not isinstance(self.backend, Mending):
             return ()
         with self._bound.alone():
@@ -192,22 +212,26 @@ class Memory:
 
     def records(self) -> Iterator[tuple[Stored, tuple[Binding, ...]]]:
         """Every record of the store, with its sources."""
+        self._check_operator("records")
         entries = self._bound.ledger.entries(self.backend.name)
         for record in self.backend.records():
             yield record, entries[record.id].bindings if record.id in entries else ()
 
     def export(self) -> Iterator[Archived]:
         """Every record with its ledger entry, for ``load``."""
+        self._check_operator("export")
         return self._bound.export()
 
     def load(self, archive: Sequence[Archived]) -> tuple[str, ...]:
         """Import exported records without forming them again."""
+        self._check_operator("load")
         return self._bound.load(archive)
 
     def review(self, return_id: str) -> tuple[Standing, ...]:
         """The records of this store that an admitted return admits and withholds, and why. For the operator."""
         from readmit.diagnosis.history import explain
 
+        self._check_operator("review")
         log = desk_of(self._workspace).log
         returned, decision = recorded(log, return_id)
         admitted = frozenset(one.id for one in decision.view.items) if decision.view is not None else frozenset()
@@ -236,6 +260,7 @@ class Memory:
 
     def standings(self, ground: Ground) -> tuple[Standing, ...]:
         """Judge every record of the store, and every bound one that is no longer in it."""
+        self._check_operator("standings")
         entries = self._bound.ledger.entries(self.backend.name)
         carried = msgspec.structs.replace(ground, carriers=self._bound.ledger.carriers(self.backend.name))
         judged = [
@@ -254,7 +279,7 @@ class Memory:
             log = desk_of(self._workspace).log
             texts = [(record, opened.entries[record].text) for record in sorted(opened.entries)]
             entry = MemoryOpened(
-                backend=self.backend.name,
+                backend=self._bound.backend.name,
                 instance=view.instance,
                 records=len(texts),
                 withheld=opened.known - len(texts),
@@ -269,7 +294,25 @@ class Memory:
         return ReturnedMemory(gate)
 
     def close(self) -> None:
-        self.backend.close()
+        self._bound.backend.close()
+
+    def _check_operator(self, verb: str) -> None:
+        desk_of(self._workspace).writer.check_operator(f"memory.{verb}")
+
+    def _owned(self, owner: str) -> str:
+        """The bank of the team or of a principal, as the policy spells its name, if this handle may fill it."""
+        owner = nfc(owner)
+        if owner not in (TEAM, desk_of(self._workspace).writer.author.name):
+            self._check_operator(f"owner={owner!r}")
+        return owner
+
+    def _check_known(self, by: str, sources: Sequence[str], evidence: Sequence[str]) -> None:
+        """Refuse sources that are not on the log, or that the writer may not know of."""
+        writer = desk_of(self._workspace).writer
+        for name in listed("sources", sources):
+            item_for(writer.log, require_id("sources", name), by, writer.policy)
+        for name in listed("evidence", evidence):
+            check_evidence(writer.log, require_digest("evidence", name), by, writer.policy)
 
     def _allowed(self, by: str) -> str:
         """The writer's name as the policy spells it, if it is listed."""
