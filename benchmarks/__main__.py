@@ -53,6 +53,7 @@ SUITES = {
         "later return does too.",
     ),
     "growth": Suite("What a return takes: memory and room, and a process that writes and returns"),
+    "year": Suite("A year of sessions of a coding agent", core=False),
     "cover": Suite("Greedy and exact cover, 500 items × 100 dependencies"),
     "startup": Suite("Start-up"),
     "probes": Suite("Looking again at sources"),

@@ -81,7 +81,9 @@ def test_pages_and_examples_import_only_what_is_public(source: str) -> None:
 
 @pytest.mark.parametrize("source", EXPERIMENTS)
 def test_packages_and_benchmarks_import_only_what_is_public(source: str) -> None:
-    found = {name.rpartition(".")[2] for name in _private(EXPERIMENTS[source].read_text(encoding="utf-8"))}
+    names = _private(EXPERIMENTS[source].read_text(encoding="utf-8"))
+    # Hooks are programs: nobody imports their room, and a benchmark plays them.
+    found = {name.rpartition(".")[2] for name in names if not name.startswith("readmit.clients.")}
     assert found == MEASURED.get(source, set())
 
 
