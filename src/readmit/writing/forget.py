@@ -159,6 +159,14 @@ def forget(writer: Writer, targets: Sequence[str], *, by: str | None, reason: st
     )
 
 
+def texts_in_reach(log: Log, targets: Sequence[str]) -> frozenset[str]:
+    """The texts that forgetting some targets would erase: theirs, and those of drafts that were made from them."""
+    with log.reading():
+        search = _Search(log, [_target(log, name) for name in listed("targets", targets)])
+        search.run()
+    return frozenset(search.texts)
+
+
 def _target(log: Log, name: str) -> Event:
     """The item, observation or memory with this id or digest, or this id on the log."""
     event = _named(log, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
+import msgspec
 
 from readmit.cli import error_lines, options
 from readmit.cli.command import CommandGroup, Invocation, ReadmitCommand
@@ -15,6 +16,7 @@ from readmit.cli.status import Status
 from readmit.records.canonical import decode_file
 from readmit.records.policy import Policy, differences
 from readmit.text.escapes import one_line
+from readmit.writing.forget import texts_in_reach
 from readmit.writing.item_content import normal
 
 if TYPE_CHECKING:
@@ -93,8 +95,15 @@ def forget_texts(
     if not yes:
         named = ", ".join(targets)
         click.confirm(f"Take the text of {named} out for good? This cannot be undone", abort=True, err=True)
-    with invocation.acting(by) as workspace:
+    from readmit.clients.intake.forget_beside import Beside
+
+    with Beside.of(invocation.db) as beside, invocation.acting(by) as workspace:
+        texts = texts_in_reach(workspace.admin.log, targets)
         gone = workspace.admin.forget(*targets, reason=reason, by=by)
+        places = beside.forget(texts, gone.fell)
+    if places:
+        left = "; ".join(filter(None, (gone.left, f"beside the store, {', '.join(places)}")))
+        gone = msgspec.structs.replace(gone, left=left)
     if invocation.json:
         emit(gone)
         return
