@@ -1,7 +1,8 @@
 """The absence from which a session returns: each start is a return, whatever ended the session before it.
 
-A session has followed the log up to its last view, and no further: what others wrote since, it has not read. So that is
-where it departs. A session that is present and starts again was killed. A fork has read what its parent had.
+A session has followed the log up to its last view, and no further: what others wrote since, it has not read. So it
+departs from the moment when it was handed that. A session that is present and starts again was killed. A fork has read
+what its parent had.
 """
 
 from __future__ import annotations
@@ -47,6 +48,13 @@ def begin_absence(workspace: Workspace, project: Project, session: Session, agen
     return epoch is not None
 
 
+def be_present(workspace: Workspace, agent: Agent, lease: int) -> None:
+    """Let a session be present with the view that it was handed just now."""
+    epoch, is_away = _followed(desk_of(workspace).log, agent.identity)
+    if not is_away:
+        agent.present(lease=lease, epoch=epoch)
+
+
 def _followed(log: Log, who: Identity) -> tuple[int | None, bool]:
     """How far a session has followed the log, and whether it is away; none if it never was here."""
     held, absence = tenure(log, who.agent), last_absence(log, who)
@@ -57,4 +65,4 @@ def _followed(log: Log, who: Identity) -> tuple[int | None, bool]:
     departed = absence.departure.payload
     if absence.end is None or not (absence.started_anew or received(log, absence.end)):
         return departed.epoch if isinstance(departed, Checkpoint) else 0, True
-    return log.returned(absence.end.name).request.epoch, False
+    return absence.end.epoch, False

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.clients.memory_import import imported_lines
+from readmit.clients.moments.absence_of_session import be_present
 from readmit.clients.moments.hook_status import HookStatus
 from readmit.clients.moments.session_file import SessionFile, file_versions, save_session
 from readmit.clients.moments.session_return import MemoryLines, ReturnOfSession, decide
@@ -66,8 +67,8 @@ class SessionHandover:
         self._sorted = self._judged.sorted(also, everything=everything)
         return self._sorted
 
-    def text(self, imported: Imported) -> str:
-        """Everything that a start says."""
+    def text(self, imported: Imported, *, is_new: bool) -> str:
+        """Everything that a start says. To a session that was never here before, nothing is news."""
         found = self._sorted
         news = SessionNews(
             return_id=self._returned.id,
@@ -75,8 +76,8 @@ class SessionHandover:
             out=found.out,
             doubted=found.doubted,
             owed=found.owed,
-            holds=found.holds,
-            new=found.new,
+            holds=(*found.holds, *found.new) if is_new else found.holds,
+            new=() if is_new else found.new,
             unseen=tuple(self._unseen(imported)),
             unlisted=found.unlisted,
         )
@@ -99,7 +100,7 @@ class SessionHandover:
         """Say that it arrived, be present, and keep what the next prompt has to look at."""
         if self._returned.admitted:
             self._returned.acknowledge()
-            agent.present(lease=LEASE)
+            be_present(self._workspace, agent, LEASE)
         probes: dict[str, list[dict[str, object]]] = {}
         for item in self._sorted.items:
             for one in self._judged.evidence(item):

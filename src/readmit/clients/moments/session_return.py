@@ -112,7 +112,7 @@ class ReturnOfSession:
         entries = {name: self._fallen(name, listed.get(name)) for name in names}
         fell = {name: entry for name, entry in entries.items() if entry is not None}
         items = [item for item in self._items if item.id not in self._lines.loaded]
-        vouched = [item for item in items if self.is_vouched(item)]
+        vouched = [item for item in items if item.id in self._shown]
         news = {one.id: one.news for one in self._returned.view.items} if self._returned.view is not None else {}
         holds = [item for item in vouched if not isinstance(item, Obligation | Frontier)]
         return Sorted(
@@ -125,7 +125,9 @@ class ReturnOfSession:
             unvouched=len(items) - len(vouched),
             left_out=sum(
                 one.state is State.NOT_NEEDED and one.item not in self._lines.loaded for one in self._judged.values()
-            ),
+            )
+            if self._returned.admitted
+            else 0,
             unseen=sum(bool(one.unseen) for one in self._judged.values()),
             standing=tuple(name for name in self._lines.loaded if self._state(name) in _STANDS),
             items=tuple(vouched),
@@ -135,6 +137,12 @@ class ReturnOfSession:
     def _items(self) -> tuple[Item, ...]:
         """The items of the view."""
         return getattr(self._handed, "items", ())
+
+    @cached_property
+    def _shown(self) -> dict[str, str]:
+        """The texts of the view that may be named, by item."""
+        loaded = self._lines.loaded
+        return {item.id: item.text for item in self._items if item.id in loaded or self.is_vouched(item)}
 
     def _state(self, name: str) -> State | None:
         one = self._judged.get(name)
@@ -165,7 +173,12 @@ class ReturnOfSession:
             text = texts.get(name)
         if text is None or one is None:
             return None
-        where = self._place(name) or self._source(self._log.item(name))
+        where = self._place(name)
+        if not where:
+            item = self._log.item(name)
+            if not self.is_vouched(item):
+                return None
+            where = self._source(item)
         causes = [cause for cause in one.causes if cause.reason.state is one.state] or list(one.causes)
         instead = self._instead(causes, retraction)
         why = next((cause.note for cause in causes if cause.note), "" if instead else one.state.replace("_", " "))
@@ -173,12 +186,11 @@ class ReturnOfSession:
 
     def _instead(self, causes: list[Cause], retraction: Retraction | None) -> str:
         """What stands in its place, if the session is told of that, or its client loads it."""
-        shown = {item.id: item.text for item in self._items}
         names = [retraction.instead] if retraction is not None and retraction.instead is not None else []
         names += [cause.ref for cause in causes if cause.reason in _REPLACED]
         for name in names:
-            if name in shown:
-                return shown[name]
+            if name in self._shown:
+                return self._shown[name]
             if name in self._known and self._state(name) in _STANDS:
                 return self._known[name][1].text
         return ""

@@ -47,7 +47,7 @@ def start(hook: Hook, project: Project, session: Session, source: str) -> HookSt
         is_known = begin_absence(workspace, project, session, agent)
         handover = SessionHandover(workspace, project, session, files)
         handover.decide(agent, also=told, everything=not is_known and source in _CONTINUES)
-        hook.answer.give(handover.text(imported))
+        hook.answer.give(handover.text(imported, is_new=not is_known))
         handover.keep(agent, told)
     begin_late_work(hook.client, project, always=bool(imported.unread))
     return handover.status(imported)
