@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 
 
-def main() -> None:
+def command_line() -> None:
     """Run the command line."""
     if sys.argv[1:] == ["status"] and "READMIT_DB" not in os.environ and _show_line():
         return
@@ -36,4 +36,4 @@ def _show_line() -> bool:
 
 
 if __name__ == "__main__":
-    main()
+    command_line()

@@ -58,9 +58,13 @@ def test_each_half_is_the_decision_with_its_candidates(demo: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}, {"COLUMNS": "40"}, {"PYTHONIOENCODING": "ascii"}], ids=str)
-def test_the_demo_prints_five_panels(env: dict[str, str], tmp_path: Path) -> None:
+def test_the_demo_prints_a_session_and_five_panels(env: dict[str, str], tmp_path: Path) -> None:
     done = script("demo", cwd=tmp_path, **env)
     assert (done.returncode, done.stderr) == (0, "")
+    words = " ".join(done.stdout.replace("│", " ").split())
+    for line in ("We ship on Monday.", "We ship on Tuesday.", "config.toml says 9000", "there is no such file"):
+        assert line in words, line
+    assert "not repeated: 2 of 5 lines" in words
     assert all(f" {number}. " in done.stdout for number in range(1, 6))
     assert "BLOCKED" in done.stdout
     assert "ADMITTED" in done.stdout

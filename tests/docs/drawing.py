@@ -25,6 +25,10 @@ STYLE = """
   path.red { stroke: var(--red); stroke-dasharray: 5 3; }
   path.curve { opacity: 0.45; }
   path.head { fill: var(--line); }
+  @keyframes appear { from { opacity: 0; } to { opacity: 1; } }
+  @media (prefers-reduced-motion: reduce) { text { animation: none !important; } }
+  text.struck { text-decoration: line-through; }
+  text.code { font: 13px ui-monospace, "SFMono-Regular", Menlo, Consolas, monospace; white-space: pre; }
 """
 LINE = 18
 
@@ -37,10 +41,11 @@ class Picture:
         self._words = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>"
         self._parts: list[str] = []
 
-    def text(self, x: float, y: float, words: str, look: str = "", anchor: str = "middle") -> None:
-        self._parts.append(
-            f'<text class="{look}" x="{x:g}" y="{y:g}" text-anchor="{anchor}">{escape(words, quote=False)}</text>'
-        )
+    def text(self, x: float, y: float, words: str, look: str = "", anchor: str = "middle", after: float = 0) -> None:  # noqa: PLR0917
+        """Words at a place. Those that come ``after`` some seconds appear then."""
+        later = f' style="animation: appear 0.2s {after:g}s both"' if after else ""
+        place = f'class="{look}" x="{x:g}" y="{y:g}" text-anchor="{anchor}"{later}'
+        self._parts.append(f"<text {place}>{escape(words, quote=False)}</text>")
 
     def box(self, x: float, y: float, width: float, height: float, lines: list[str], look: str = "") -> None:  # noqa: PLR0917
         """A box with centered lines, the first of them bold."""

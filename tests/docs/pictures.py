@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.conftest import ROOT
 from tests.docs.drawing import Picture
 from tests.docs.imports import draw_imports
+from tests.docs.session_pictures import draw_recording, draw_session
 
 FOLDER = ROOT / "docs" / "pictures"
 
@@ -143,6 +144,8 @@ PICTURES = {
     "duty": duty,
     "deployment": deployment,
     "imports": draw_imports,
+    "session": draw_session,
+    "recording": draw_recording,
 }
 
 

@@ -114,13 +114,13 @@ def test_where_no_agent_works_today_says_what_to_do(
 STATUSES = {
     "a start": (
         {"kind": "admitted", "moment": "start", "items": 12, "withdrawn": 3, "in_doubt": 1, "unseen": 2},
-        "readmit: 12 hold, 3 no longer, 1 in doubt, 2 not looked at",
+        "readmit: 3 no longer hold, 1 in doubt, 2 not looked at, 12 handed over",
     ),
-    "nothing fell": ({"kind": "admitted", "moment": "start", "items": 1}, "readmit: 1 hold"),
-    "blocked": ({"kind": "blocked", "moment": "start", "withdrawn": 2}, "readmit: blocked, 0 hold, 2 no longer"),
+    "nothing fell": ({"kind": "admitted", "moment": "start", "items": 1}, "readmit: nothing fell, 1 handed over"),
+    "blocked": ({"kind": "blocked", "moment": "start", "withdrawn": 2}, "readmit: blocked, 2 no longer hold"),
     "an end": ({"kind": "departed", "moment": "end"}, "readmit: departed"),
     "a failure": ({"kind": "failed", "fault": "disk\n\x1b[31mfull"}, "readmit: memory was not checked: disk  [31mfull"),
-    "hostile": ({"kind": "x\n", "items": "9" * 99, "withdrawn": True, "at": 3, "moment": []}, "readmit: 0 hold"),
+    "hostile": ({"kind": "x\n", "items": "9" * 99, "withdrawn": True, "at": 3, "moment": []}, "readmit: nothing fell"),
 }
 
 
@@ -137,18 +137,15 @@ def test_the_status_is_one_line_from_a_file_alone(project: Project, name: str) -
 
 def test_the_line_says_how_long_ago(project: Project) -> None:
     project.status_file.write_text(json.dumps({"kind": "admitted", "items": 1, "at": "2020-01-01T00:00:00Z"}))
-    assert run("status").output.startswith("readmit: 1 hold · ")
+    assert run("status").output.startswith("readmit: nothing fell, 1 handed over · ")
     assert run("status").output.endswith(" d ago\n")
 
 
 def test_a_status_bar_loads_no_store_and_no_command(project: Project) -> None:
     project.status_file.write_text("{}")
-    show = (
-        "import sys; sys.argv = ['readmit', 'status']; from readmit.__main__ import main; main(); print(*sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", show], cwd=project.worktree, capture_output=True, text=True, check=True
-    )
+    start = "import sys; sys.argv = ['readmit', 'status']; import readmit.__main__ as program; program.command_line()"
+    command = [sys.executable, "-c", f"{start}; print(*sys.modules)"]
+    done = subprocess.run(command, cwd=project.worktree, capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
     assert not [one for one in loaded if one in {"click", "sqlite3", "readmit.cli", "cryptography", "readmit.log"}]
 

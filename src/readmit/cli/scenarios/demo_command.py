@@ -1,4 +1,4 @@
-"""``readmit demo``: plays and shows the paper's travel case."""
+"""``readmit demo``: plays and shows a coding agent's return, and the paper's travel case."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from readmit.log.location import MEMORY
 )
 @click.option("--db", metavar="FILE", help="Keep the demo in this database, to explore it. Default: in memory.")
 def play_demo(invocation: Invocation, /, *, db: str | None) -> None:
-    """Play the travel case of the paper: an agent leaves, the plan changes, the agent returns.
+    """Play two returns: a coding agent resumes its session, and the paper's planner comes back to a changed trip.
 
-    The panels show decisions that readmit just made, not canned text.
+    The panels show what readmit just decided, not canned text. --json and --db are about the trip.
     """
     from readmit.scenario.document import shipped
     from readmit.scenario.play import played
@@ -33,5 +33,6 @@ def play_demo(invocation: Invocation, /, *, db: str | None) -> None:
             emit({one.label: decision_json(one.outcome.decision, one.dispositions, one.why) for one in done.returns})
             return
         from readmit.cli.scenarios.demo_panels import panels
+        from readmit.cli.scenarios.session_demo import session_panel
 
-        show(*panels(done))
+        show(session_panel(), *panels(done))

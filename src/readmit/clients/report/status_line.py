@@ -30,10 +30,10 @@ def status_line(status: dict[str, Any], now: datetime) -> str:
         return "readmit: no session has started here yet"
     if status.get("kind") == "failed":
         return f"readmit: memory was not checked: {_plain(status.get('fault'))}{_ago(status.get('at'), now)}"
-    parts = [f"{_count(status, 'items')} hold"]
-    for field, words in (("withdrawn", "no longer"), ("in_doubt", "in doubt"), ("unseen", "not looked at")):
-        if number := _count(status, field):
-            parts.append(f"{number} {words}")
+    counted = (("withdrawn", "no longer hold"), ("in_doubt", "in doubt"), ("unseen", "not looked at"))
+    parts = [f"{number} {words}" for field, words in counted if (number := _count(status, field))] or ["nothing fell"]
+    if number := _count(status, "items"):
+        parts.append(f"{number} handed over")
     if status.get("moment") in ("end", "compact"):
         parts = ["departed"]
     elif status.get("kind") in ("blocked", "reset"):
