@@ -70,6 +70,11 @@ class Project:
             path = self.root / name
             if text is None:
                 path.unlink()
+                # As git does.
+                for folder in path.parents:
+                    if folder == self.root or any(folder.iterdir()):
+                        break
+                    folder.rmdir()
             else:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)

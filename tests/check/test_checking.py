@@ -181,7 +181,7 @@ def test_a_repository_without_commits_can_be_checked(tmp_path: Path) -> None:
     project.git("init", "-q", str(fresh))
     (fresh / "AGENTS.md").write_text("`a.py` has `start_here` and `not_there`. [b](b.md)\n")
     report = checked(fresh / "AGENTS.md")
-    assert (found(report), report.held) == ([("link", "b.md")], 2)
+    assert (found(report), report.held) == ([("symbol", "not_there"), ("link", "b.md")], 2)
 
 
 def test_a_file_that_came_back_is_there(project: Project) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -66,6 +67,14 @@ class CheckFinding(msgspec.Struct, frozen=True):
     looked_for: str
     now: str
     """The present state of the tree: a new name, a declared range, when the file was deleted."""
+
+
+class CommandAnswer(NamedTuple):
+    """Whether a command can still be run."""
+
+    outcome: Literal["holds", "gone", "unknown"]
+    now: str = ""
+    """The commands that exist instead, or why the answer is unknown."""
 
 
 class Voucher(msgspec.Struct, frozen=True):

@@ -12,8 +12,12 @@ if TYPE_CHECKING:
 _VARIABLE = re.compile(r"^(?:export\s+|override\s+)?([\w.-]+)\s*(?:::?|\?)?=[ \t]*(.*?)\s*(?:#.*)?$", re.MULTILINE)
 _RULE = re.compile(r"^(?![\t#.])([^\t#=\n:]+?)\s*::?(?![=:])", re.MULTILINE)
 _USE = re.compile(r"\$[({]([\w.-]+)[)}]")
+_CALL = re.compile(r"\$[({](\w+)\s+([^(){}$]*)[)}]|\$[({][\w.-]+:[^(){}$=]*=([^(){}$]*)[)}]|\$[({][\w.-]+[)}]")
+"""A function, a replaced ending, or a variable that the file gives no value."""
 _UNREADABLE = re.compile(r"^(?:-?include|sinclude)\b|\$[({]eval\b|\$[({](?:foreach|call)\b[^\n]*:", re.MULTILINE)
 _DEEPEST = 10
+_LONGEST = 10_000
+"""Most characters of an expanded target: variables may double each other."""
 
 
 class MakeTargets(NamedTuple):
@@ -40,14 +44,29 @@ def targets_in(texts: Iterable[str]) -> MakeTargets:
             expanded = _expanded(found[1], variables)
             is_open = is_open or "$" in expanded
             names.update(expanded.split())
-    return MakeTargets(
-        frozenset(one for one in names if "%" not in one), tuple(sorted(one for one in names if "%" in one)), is_open
-    )
+    patterns = tuple(sorted(one for one in names if "%" in one))
+    return MakeTargets(frozenset(names.difference(patterns)), patterns, is_open)
 
 
 def _expanded(text: str, variables: dict[str, str]) -> str:
     for _ in range(_DEEPEST):
-        if "$" not in text:
+        if "$" not in text or len(text) > _LONGEST:
             break
         text = _USE.sub(lambda found: variables.get(found[1], found[0]), text)
+        if all(name not in variables for name in _USE.findall(text)):
+            text = _CALL.sub(_pattern, text)
     return text
+
+
+def _pattern(found: re.Match[str]) -> str:
+    """A pattern of what only make can work out: what it adds to a name is known."""
+    function, said, ending = found.groups()
+    words = (said or "").split(",")
+    match function:
+        case "addprefix":
+            return f"{words[0].strip()}%"
+        case "addsuffix":
+            return f"%{words[0].strip()}"
+        case "patsubst" | "subst" if len(words) > 1:
+            return words[1].strip() if "%" in words[1] else "%"
+    return f"%{(ending or '').strip().lstrip('%')}"

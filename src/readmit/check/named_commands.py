@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from readmit.check.command_lines import EXTRA
+from readmit.check.check_values import CommandAnswer
+from readmit.check.command_lines import CARGO, CARGO_RUN, EXTRA
+from readmit.check.languages.package_scripts import PackageScripts
+from readmit.check.languages.task_runners import TaskRunners
 from readmit.check.make_rules import targets_in
 from readmit.check.subcommands import Subcommands, subcommands_of
 from readmit.check.working_tree import as_table
@@ -18,30 +21,26 @@ if TYPE_CHECKING:
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 
 
-class CommandAnswer(NamedTuple):
-    """Whether a command can still be run."""
-
-    outcome: Literal["holds", "gone", "unknown"]
-    now: str = ""
-    """The commands that exist instead, or why the answer is unknown."""
-
-
 class ProjectCommands:
     """The commands of a tree."""
 
     def __init__(self, tree: WorkTree, modules: ProjectModules) -> None:
         self._tree = tree
         self._modules = modules
+        self._runners = TaskRunners(tree)
+        self._scripts = PackageScripts(tree)
 
     def answer(self, name: str, how: str) -> CommandAnswer:
         """Whether a command can be run. ``how`` is ``make``, ``npm``, ``python -m`` or a subcommand's name."""
         match how:
             case "make":
                 return self._make(name)
-            case "npm":
-                return self._npm(name)
             case "python -m":
                 return self._module(name)
+        if how.startswith("npm"):
+            return self._scripts.answer(name, how)
+        if how in {"just", "compose", "cargo"} or how.startswith(CARGO):
+            return self._runners.answer(name, how)
         if how.startswith(EXTRA):
             return self._extra(name, how.removeprefix(EXTRA))
         return CommandAnswer("unknown", "a program outside of the tree")
@@ -55,12 +54,16 @@ class ProjectCommands:
     @cached_property
     def programs(self) -> frozenset[str]:
         """The project's own programs."""
-        return frozenset(name for project in self._projects for name in as_table(project.get("scripts")))
+        python = {name for project in self._projects for name in as_table(project.get("scripts"))}
+        crates = self._runners.cargo("bin") or frozenset()
+        # The folder of a main package is what Go calls the program.
+        mains = {path.split("/")[-2] for path in self._tree.names.get("main.go", ()) if path.startswith("cmd/")}
+        return frozenset(python | crates | mains | self._scripts.programs | ({CARGO_RUN} if crates else set()))
 
     @cached_property
     def subcommands(self) -> Subcommands:
         """What the project's own programs take as their first words."""
-        return subcommands_of(self._tree)
+        return subcommands_of(self._tree, self.programs)
 
     def _extra(self, extra: str, package: str) -> CommandAnswer:
         for project in self._projects:
@@ -84,16 +87,6 @@ class ProjectCommands:
             return CommandAnswer("unknown", "the Makefile has rules that only make can read")
         known = ", ".join(sorted(one for one in targets.names if not re.match(r"\.|.*/", one)))
         return CommandAnswer("gone", f"{', '.join(files[:3])} has no such target; it has {known}"[:300])
-
-    def _npm(self, script: str) -> CommandAnswer:
-        files = self._tree.names.get("package.json", ())
-        if not files:
-            return self._absent("package.json")
-        scripts = {name for path in files for name in as_table(self._tree.table(path).get("scripts"))}
-        if script in scripts:
-            return CommandAnswer("holds")
-        known = ", ".join(sorted(scripts)) or "none"
-        return CommandAnswer("gone", f"package.json has no such script; it has {known}"[:300])
 
     def _absent(self, file: str) -> CommandAnswer:
         if (past := self._tree.left.get(file)) is None:

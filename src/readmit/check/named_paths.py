@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from typing import TYPE_CHECKING
 
 from readmit.check.check_values import NameKind
@@ -10,6 +11,14 @@ from readmit.check.check_values import NameKind
 if TYPE_CHECKING:
     from readmit.check.check_values import Mention
     from readmit.check.working_tree import WorkTree
+
+_TO_COME = re.compile(
+    r"\b(?:creat\w+|add(?:s|ed|ing)?|new|writ\w+|generat\w+|outputs?|produc\w+|sav\w+|cop(?:y|ies)|e\.g\.|such as"
+    r"|for example|like|imagine|suppose|if)\b",
+    re.IGNORECASE,
+)
+"""Words of a sentence whose file need not be there yet."""
+_CODE = re.compile(r"\.(?:py|[cm]?[jt]sx?|go|rs|sql|sh)$")
 
 
 class ProjectPaths:
@@ -51,13 +60,15 @@ class ProjectPaths:
                     return f"a folder whose last file was {past}"
         if one.kind is NameKind.LINK:
             return f"there is no such file{self._namesake(places[0])}"
-        if not self._tree.has_history or any("/" in place and self._is_own(place) for place in places):
-            return f"there is no such file{self._namesake(places[0])}" if places and self._is_own(places[0]) else ""
+        if places and self._is_own(places[0]) and not _TO_COME.search(one.place.statement):
+            return f"there is no such file{self._namesake(places[0])}"
         return ""
 
     def _is_own(self, place: str) -> bool:
-        """Whether a path that never existed belongs to this tree: its folder does."""
-        return posixpath.dirname(place) in self._tree.folders
+        """Whether a path that never existed belongs to this tree: its folder does, or it is code below one of them."""
+        if posixpath.dirname(place) in self._tree.folders:
+            return True
+        return place.partition("/")[0] in self._tree.folders and _CODE.search(place) is not None
 
     def _namesake(self, place: str) -> str:
         known = self._tree.names.get(place.rpartition("/")[2], [])

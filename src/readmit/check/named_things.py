@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from readmit.check.check_values import Mention, NameKind, StatementPlace, Unchecked
 from readmit.check.command_lines import command_named, extras_named, is_path, without_lines
+from readmit.check.languages.named_imports import LANGUAGES, other_imports, python_imports
 from readmit.check.markdown_statements import MemorySpan
 
 if TYPE_CHECKING:
@@ -20,19 +21,25 @@ if TYPE_CHECKING:
 
 GONE = re.compile(
     r"\b(no longer|not anymore|any ?more|removed?|removing|deleted?|dropped|deprecated|obsolete|renamed|formerly"
-    r"|previously|used to|instead of|replaced|replaces|superseded|moved|gone|retired|legacy|migrated|will be|planned"
+    r"|previously|used to|replaced|replaces|superseded|moved|gone|retired|legacy|migrated|will be|planned"
     r"|to-?do)\b",
     re.IGNORECASE,
 )
+_KEPT = re.compile(
+    r"\b(?:cannot|can't|never|not)(?: be)? (?:moved?|removed?|deleted?|renamed?|dropped)\b", re.IGNORECASE
+)
+"""What may not happen to a thing has not happened to it."""
+_BEFORE = re.compile(r"\b(?:instead of|rather than|in place of)\b", re.IGNORECASE)
+"""What follows is not to be used, and may be gone."""
 _PLACEHOLDER = re.compile(
     r"[<>{}…]|\.\.\.|\bpath/to\b|(?:^|/)(?:your|my|some)[-_]|(?:^|/)(?:foo|bar|baz|example|xxx+)(?:[./_-]|$)|\bNNNN?\b|YYYY",
     re.IGNORECASE,
 )
 _PATTERN = re.compile(r"[*?\[\]|^]")
 _VARIABLE = re.compile(r"[$%]|^[A-Z][A-Z0-9_]*=|^~")
-_ADDRESS = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|www\.)", re.IGNORECASE)
+_ADDRESS = re.compile(r"^(?:[a-z][a-z0-9+.-]*:(?!:)|//|www\.)", re.IGNORECASE)
 _WORD_PATH = re.compile(r"(?<![\w/@:.-])@?(?:[\w.-]+/)+[\w.-]+\.[a-z][a-z0-9]{0,4}(?![\w/-])")
-_SYMBOL = re.compile(r"^@?([A-Za-z_]\w*(?:(?:\.|::|#)[A-Za-z_]\w*)*)(\(.*\))?$", re.DOTALL)
+_SYMBOL = re.compile(r"^@?([A-Za-z_]\w*(?:(?:\.|::|#)[A-Za-z_]\w*)*)(\(.*\)|!(?:\(.*\))?| ?\{.*\})?$", re.DOTALL)
 _OPTION = re.compile(r"^(--[a-z][\w-]+)(?:[ =].*)?$")
 _TOLD_APART = re.compile(r"_|[a-z][A-Z]|\d|^[A-Z][a-z]+[a-z]$|\(|\.|::|#")
 _VERSION = re.compile(
@@ -40,11 +47,13 @@ _VERSION = re.compile(
     r"(?:>=\s*|v|version\s+)?(\d+(?:\.\d+){0,2})(?![\w%.]*[\w%])",
 )
 _SETTING = re.compile(
-    r"^[\"']?([A-Z][A-Z0-9_]+(?=\s*=)|[A-Za-z_][\w.-]*(?=\s+=|[\"']?:))[\"']?\s*[=:]\s*(-?\d[\d_]*(?:\.\d+)?|\"[^\"]*\"|'[^']*'|true|false|True|False)$"
+    r"^[\"']?([A-Z][A-Z0-9_]+(?=\s*[=:])|[A-Za-z_][\w.-]*(?=\s+=|[\"']?:))[\"']?\s*(?::\s*[\w<>&' ]{1,30}=|[=:])\s*"
+    r"(-?\d[\d_]*(?:\.\d+)?|\"[^\"]*\"|'[^']*'|true|false|True|False)$"
 )
 # ``name=value`` without a gap is a parameter of some call.
 _SMALL_VERSION = re.compile(r"\b([a-z][a-z0-9_-]{2,})\s+(?:>=\s*|v)?(\d+(?:\.\d+){1,2})(?![\w%.]*[\w%])")
 """A package is often written small. It is looked for only if the project declares it."""
+_PORT = re.compile(r"\b(?:port (?:is |number )?|localhost:)(\d{4,5})\b", re.IGNORECASE)
 _NAMES = re.compile(r"`[^`]*`|[\w.-]*[/_.][\w./-]+")
 _NEAR = 50
 """Characters on each side of a name that are read as its context."""
@@ -74,9 +83,10 @@ def _is_gone(span: MemorySpan) -> bool:
     said, name = span.place.statement, " ".join(span.text.split())
     # Names are not words: legacy/api.py may well be in use.
     words = _NAMES.sub(lambda found: " " * len(found[0]), said)
-    if (at := said.find(name)) >= 0:
-        words = words[max(0, at - _NEAR) : at + len(name) + _NEAR]
-    return GONE.search(words) is not None
+    at = said.find(name)
+    if at >= 0:
+        before, words = words[max(0, at - _NEAR) : at], words[max(0, at - _NEAR) : at + len(name) + _NEAR]
+    return GONE.search(_KEPT.sub("", words)) is not None or _BEFORE.search(before if at >= 0 else words) is not None
 
 
 def _code(text: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
@@ -84,12 +94,16 @@ def _code(text: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
         yield from extras
         return
     if re.match(r"(?:from [\w.]+ import [\w, ()]+|import [\w.]+)$", text):
-        yield from _imports(MemorySpan("block", text, place))
+        yield from python_imports(MemorySpan("block", text, place))
+        return
+    if imports := list(other_imports(MemorySpan("code", text, place))):
+        yield from imports
         return
     if (setting := _SETTING.match(text)) and not is_path(text):
         yield Mention(place, NameKind.SETTING, setting[1], setting[2])
         return
-    call = re.match(r"^@?[A-Za-z_][\w.]*(?=\()", text)
+    # What stands between parentheses, or is given to a type, may be anything.
+    call = re.match(r"^@?[A-Za-z_][\w.:]*(?=\()|^(?:\w+(?:\.|::))*[A-Z]\w+(?= ?\{)", text)
     if why := _unfit(call[0] if call else text):
         yield Unchecked(place, text, why)
     elif command := command_named(text, place):
@@ -156,13 +170,17 @@ def _words(text: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
     for found in _WORD_PATH.finditer(text):
         if not _unfit(found[0]):
             yield Mention(place, NameKind.PATH, found[0])
+    for port in _PORT.findall(text):
+        yield Mention(place, NameKind.SETTING, "port", port)
     for tool, version in (*_VERSION.findall(text), *_SMALL_VERSION.findall(text)):
         yield Mention(place, NameKind.VERSION, version, tool)
 
 
 def _block(span: MemorySpan) -> Iterator[Mention | Unchecked]:
     if span.language in {"python", "py"}:
-        yield from _imports(span)
+        yield from python_imports(span)
+    elif span.language in LANGUAGES:
+        yield from other_imports(span)
     elif span.language:
         yield Unchecked(span.place, span.language, "a block of code in a language that is not read")
     else:
@@ -175,14 +193,3 @@ def _command(span: MemorySpan) -> Iterator[Mention | Unchecked]:
         yield from extras
     elif not _unfit(command):
         yield from command_named(command, span.place) or ()
-
-
-def _imports(span: MemorySpan) -> Iterator[Mention]:
-    """The modules that a block of Python imports, with the names it takes from them."""
-    for number, line in enumerate(span.text.splitlines()):
-        place = StatementPlace(span.place.file, span.place.line + number, line.strip())
-        if found := re.match(r"\s*from ([\w.]+) import \(?([\w, ]+)\)?\s*(?:#.*)?$", line):
-            for name in re.findall(r"(\w+)(?:\s+as\s+\w+)?", found[2]):
-                yield Mention(place, NameKind.MODULE, found[1], name)
-        elif found := re.match(r"\s*import ([\w.]+)", line):
-            yield Mention(place, NameKind.MODULE, found[1])

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from readmit.check.versions import declared
 from readmit.records.error_types import CheckLimitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from readmit.check.working_tree import WorkTree
 
@@ -59,7 +61,10 @@ class ProjectModules:
     def tops(self) -> frozenset[str]:
         """Packages that are not inside another one."""
         packages = {path.removesuffix("/__init__.py") for path in self._tree.paths if path.endswith("/__init__.py")}
-        return frozenset(one.rpartition("/")[2] for one in packages if one.rpartition("/")[0] not in packages)
+        own = {one.rpartition("/")[2] for one in packages if one.rpartition("/")[0] not in packages}
+        # Below the root a folder is a package without saying so.
+        plain = {path.partition("/")[0] for path in self._tree.paths if re.fullmatch(r"\w+/\w+\.py", path)}
+        return frozenset(own | (plain - sys.stdlib_module_names - declared(self._tree).keys()))
 
     def is_own(self, module: str) -> bool:
         return module.partition(".")[0] in self.tops
@@ -70,13 +75,18 @@ class ProjectModules:
         folder = next((one for one in self._tree.folders if one == as_path or one.endswith(f"/{as_path}")), None)
         return self._by_name.get(module) or folder
 
-    def lacks(self, dotted: str) -> str:
-        """The missing part of a dotted name of an own package; empty if all is there, or only running it would show."""
+    def lacks(self, dotted: str, present: Collection[str] = ()) -> str:
+        """The missing part of a dotted name of an own package; empty if all is there, or only running it would show.
+
+        A module that makes its names when it runs has none that no code writes down: ``present`` are those it does.
+        """
         parts = dotted.split(".")
         for size in range(len(parts) - 1, 0, -1):
             module = ".".join(parts[:size])
             if self.file(module) is not None:
-                return f"{module} has no {parts[size]}" if self.defines(module, parts[size]) is False else ""
+                has = self.defines(module, parts[size])
+                is_missing = has is False or (has is None and bool(present) and parts[size] not in present)
+                return f"{module} has no {parts[size]}" if is_missing else ""
         return ""
 
     def defines(self, module: str, name: str) -> bool | None:
@@ -107,6 +117,12 @@ def _top_names(path: str, text: str) -> set[str] | None:
                 found.add(name)
         left += ast.iter_child_nodes(node)
     return found
+
+
+def is_method(tree: WorkTree, name: str) -> bool:
+    """Whether some class of the tree has a function of this name."""
+    paths = tree.holding(rf"^[[:space:]]+(async )?def {name}\b", "*.py")
+    return any(_methods(found, name) for path in paths for found in _classes(path, tree.text(path) or ""))
 
 
 def missing_attributes(tree: WorkTree, names: list[tuple[str, str]]) -> set[tuple[str, str]]:

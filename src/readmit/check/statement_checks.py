@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 
 from readmit.check.check_values import CheckedStatement, CheckFinding, CheckReport, Mention, NameKind, Unchecked
 from readmit.check.command_lines import EXTRA
+from readmit.check.languages.other_modules import OtherModules
 from readmit.check.markdown_statements import headings
+from readmit.check.members import Members
 from readmit.check.memory_files import MOST_NAMES
 from readmit.check.named_commands import ProjectCommands
 from readmit.check.named_paths import ProjectPaths
 from readmit.check.named_things import mentions_in
-from readmit.check.python import ProjectModules, missing_attributes, missing_parameters
+from readmit.check.python import ProjectModules, is_method, missing_parameters
 from readmit.check.versions import admits, declared, tool
 from readmit.check.vouchers import Vouchers
 from readmit.check.working_tree import LONGEST_PATH
@@ -29,7 +31,7 @@ from readmit.records.error_types import CheckLimitError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from readmit.check.check_values import Voucher
+    from readmit.check.check_values import CommandAnswer, Voucher
     from readmit.check.memory_files import MemoryFiles
     from readmit.check.working_tree import Departed, WorkTree
 
@@ -41,6 +43,12 @@ _LONG = 8
 _FEW = 3
 _EVERYWHERE = {"--help", "--version"}
 """Options that libraries add by themselves."""
+_TOOLS = ("make", "just", "cargo", "compose", "npm", "python -m", EXTRA)
+_WORD = re.compile(r"\w+")
+_CODE = r"`(?P<file>[\w./-]+\.(?:py|[cm]?[jt]sx?|go|rs))`"
+_IN_FILE = re.compile(rf"`([^`]+)` (?:(?:is |are )?(?:defined |declared |found )?|lives |stands )in {_CODE}")
+_FILE_FIRST = re.compile(rf"\W*{_CODE}\s*(?:[-\u2013\u2014:]|has|defines|holds|contains|exports)\s([^.]*)")
+_DENIED = re.compile(r"\b(?:not|n't|never|avoid|without|no|new|add|create|move|like)\b", re.IGNORECASE)
 _LITERAL = re.compile(r"-?[\w./:-]+")
 
 
@@ -105,6 +113,7 @@ class _Check:
         self._tree = tree
         self._places = ProjectPaths(tree)
         self._modules = ProjectModules(tree)
+        self._other_modules = OtherModules(tree)
         self._commands = ProjectCommands(tree, self._modules)
         self._declared = declared(tree)
 
@@ -172,42 +181,52 @@ class _Check:
                 yield CheckFinding(one.place, one.kind, said, f"{one.more} has no such heading")
 
     def _symbols(self, mentions: list[Mention]) -> Iterator[Outcome]:
-        pairs = [(parts[-2], parts[-1]) for one in mentions if len(parts := one.name.split(".")) > 1]
         present = self._tree.words if mentions else frozenset()
-        removed = self._tree.removed({part for one in mentions for part in _parts(one)} - present)
-        without = missing_attributes(
-            self._tree, [pair for pair in pairs if pair[0][:1].isupper() and pair[0] in present]
-        )
+        removed = self._tree.removed({part for one in mentions for part in _spellings(one)} - present)
+        members = Members(self._tree, [pair for one in mentions if (pair := _pair(one)) and pair[0] in present])
         for one in mentions:
             parts = _parts(one)
             absent = [part for part in parts if part not in present and _bare(part) not in present]
+            past = next((part for whole in absent for part in _variants(whole) if part in removed), "")
             if self._modules.is_own(one.name) and self._modules.file(one.name) is not None:
                 yield one
-            elif past := next(((part, removed[part]) for part in absent if part in removed), None):
-                yield CheckFinding(one.place, one.kind, one.name, f"no code holds {past[0]}: {past[1]}")
-            elif missing := self._modules.lacks(one.name) if self._modules.is_own(one.name) else "":
+            elif past:
+                yield CheckFinding(one.place, one.kind, one.name, f"no code holds {past}: {removed[past]}")
+            elif missing := self._lacks(one.name, present):
                 yield CheckFinding(one.place, one.kind, one.name, missing)
+            elif (pair := _pair(one)) and members.lacks(*pair):
+                near = _nearest(pair[1], members.of(pair[0]), _LIKE)
+                yield CheckFinding(one.place, one.kind, one.name, f"{pair[0]} has no {pair[1]}{near}")
             elif len(parts) == 2 and self._is_strange(*parts):  # noqa: PLR2004 - a variable and its member
                 yield CheckFinding(one.place, one.kind, one.name, f"no code has a member {parts[1]}")
             elif parts[-1] in absent:
                 yield self._never(one, parts[-1])
-            elif len(parts) > 1 and (parts[-2], parts[-1]) in without:
-                yield CheckFinding(one.place, one.kind, one.name, f"the class {parts[-2]} has no {parts[-1]}")
             else:
                 yield one
+
+    def _lacks(self, dotted: str, present: Collection[str]) -> str:
+        """The missing part of a name that begins with an own module or package; empty if nothing is."""
+        if self._modules.is_own(dotted):
+            return self._modules.lacks(dotted, present)
+        return self._other_modules.lacks(dotted)
 
     def _is_strange(self, variable: str, member: str) -> bool:
         """Whether no code has a member of this name, although the code has such a variable."""
         is_module = variable in sys.stdlib_module_names or tool(variable) in self._declared
         if is_module or not variable[:1].islower() or self._modules.file(variable) is not None:
             return False
-        return member not in self._tree.members and variable in self._tree.variables
+        if member in self._tree.members or variable not in self._tree.variables:
+            return False
+        return not is_method(self._tree, member)
 
     def _never(self, one: Mention, part: str) -> Outcome:
         """A name that never was here: an own program's option, or nearly a name of the code, is wrong."""
         if one.kind is NameKind.OPTION and one.more in self._commands.programs and part not in _EVERYWHERE:
             near = _nearest(part, (word for word in self._tree.words if word.startswith("--")), _LIKE)
             return CheckFinding(one.place, one.kind, one.name, f"there is no such option{near}")
+        if one.kind is NameKind.SYMBOL and (file := _file_of(one, part)) and self._tree.has(file):
+            near = _nearest(part, _WORD.findall(self._tree.text(file) or ""), _LIKE)
+            return CheckFinding(one.place, one.kind, one.name, f"{file} has no {part}{near}")
         # Another project's names seldom differ from ours by one letter.
         if len(part) >= _LONG and one.kind is NameKind.SYMBOL and (near := _nearest(part, self._tree.words, _SAME)):
             return CheckFinding(one.place, one.kind, one.name, f"there is no such name{near}")
@@ -225,12 +244,29 @@ class _Check:
                     CheckFinding(one.place, one.kind, said, f"{pair[0]} takes no {one.name}") if answers[pair] else one
                 )
 
+    def _ports(self, mentions: list[Mention]) -> dict[Mention, Outcome]:
+        """A port is looked for as a number, which many a file gives another name."""
+        absent = {one.more for one in mentions} - self._tree.numbers if mentions else set()
+        removed = self._tree.removed(absent)
+        return {
+            one: one
+            if one.more not in absent
+            else CheckFinding(one.place, one.kind, said, f"no code holds {one.more}: {removed[one.more]}")
+            if one.more in removed
+            else Unchecked(one.place, said, NEVER)
+            for one in mentions
+            for said in [f"port {one.more}"]
+        }
+
     def _settings(self, mentions: list[Mention]) -> Iterator[Outcome]:
+        ports = self._ports([one for one in mentions if one.name == "port" and one.more.isdigit()])
         known = self._tree.settings({one.name for one in mentions})
         for one in mentions:
             values = {_value(value): file for value, file in known.get(one.name, ())}
             said = f"{one.name} = {one.more}"
-            if _value(one.more) in values:
+            if not values and one in ports:
+                yield ports[one]
+            elif _value(one.more) in values:
                 yield one
             elif not values or len(values) > _FEW or not all(_LITERAL.fullmatch(value) for value in values):
                 yield Unchecked(one.place, said, "no file gives it one plain value")
@@ -241,7 +277,10 @@ class _Check:
     def _imports(self, mentions: list[Mention]) -> Iterator[Outcome]:
         for one in mentions:
             said = f"from {one.name} import {one.more}" if one.more else f"import {one.name}"
-            if not self._modules.is_own(one.name):
+            if not one.name.replace(".", "").isidentifier():
+                answer = self._other_modules.answer(one.name, one.more)
+                yield _outcome(one, f"{one.name} {one.more}".strip(), answer)
+            elif not self._modules.is_own(one.name):
                 yield Unchecked(one.place, said, "a module outside of the tree")
             elif self._modules.file(one.name) is None:
                 yield CheckFinding(one.place, one.kind, said, f"there is no module {one.name}")
@@ -253,7 +292,7 @@ class _Check:
                 yield Unchecked(one.place, said, "only running the module would show it")
 
     def _runs(self, mentions: list[Mention]) -> Iterator[Outcome]:
-        own = [one for one in mentions if one.name in self._commands.programs]
+        own = [one for one in mentions if one.name in self._commands.programs and not one.more.startswith(_TOOLS)]
         words = {word for one in own for word in one.more.split()}
         present = self._tree.words if words else frozenset()
         removed = self._tree.removed(words - present)
@@ -261,12 +300,7 @@ class _Check:
             if one in own:
                 yield self._own_command(one, present, removed)
                 continue
-            answer = self._commands.answer(one.name, one.more)
-            said = _said(one)
-            if answer.outcome == "unknown":
-                yield Unchecked(one.place, said, answer.now)
-            else:
-                yield one if answer.outcome == "holds" else CheckFinding(one.place, one.kind, said, answer.now)
+            yield _outcome(one, _said(one), self._commands.answer(one.name, one.more))
 
     def _own_command(self, one: Mention, present: Collection[str], removed: Mapping[str, Departed]) -> Outcome:
         """A subcommand of the project's own program."""
@@ -296,6 +330,36 @@ class _Check:
                 yield CheckFinding(one.place, one.kind, f"{one.more} {one.name}", f"{file} declares {spec}")
 
 
+def _outcome(one: Mention, said: str, answer: CommandAnswer) -> Outcome:
+    if answer.outcome == "unknown":
+        return Unchecked(one.place, said, answer.now)
+    return one if answer.outcome == "holds" else CheckFinding(one.place, one.kind, said, answer.now)
+
+
+def _pair(one: Mention) -> tuple[str, str] | None:
+    """A class or type, and its member."""
+    parts = one.name.split(".")
+    return (parts[-2], parts[-1]) if len(parts) > 1 and parts[-2][:1].isupper() else None
+
+
+def _file_of(one: Mention, part: str) -> str:
+    """The file of code that a sentence says a name is in; empty if it says none."""
+    said = one.place.statement
+    for found in (_IN_FILE.search(said), _FILE_FIRST.match(said)):
+        if found and not _DENIED.search(said) and (found[1] != "" and part in said):
+            return found["file"]
+    return ""
+
+
+def _variants(part: str) -> list[str]:
+    """The ways in which code may write an option: as a text, or as the name of a parameter."""
+    return [part, part.lstrip("-"), _bare(part)] if part.startswith("--") else [part]
+
+
+def _spellings(one: Mention) -> list[str]:
+    return [spelled for part in _parts(one) for spelled in _variants(part)]
+
+
 def _parts(one: Mention) -> list[str]:
     return [one.name] if one.kind is NameKind.OPTION else one.name.split(".")
 
@@ -304,7 +368,8 @@ def _said(one: Mention) -> str:
     """A command as it was written."""
     if one.more.startswith(EXTRA):
         return f"{one.more.removeprefix(EXTRA)}[{one.name}]"
-    how = {"make": "make", "npm": "npm run", "python -m": "python -m"}.get(one.more)
+    how = "npm run" if one.more.startswith("npm") else one.more if one.more.startswith(_TOOLS) else ""
+    how = how.replace("cargo --", "cargo … --")
     return f"{how} {one.name}" if how else f"{one.name} {one.more.partition(' ')[0]}"
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
+from readmit.check.languages.other_subcommands import other_subcommands
 from readmit.check.python import is_test, parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from readmit.check.working_tree import WorkTree
 
@@ -33,6 +35,8 @@ class Subcommands(NamedTuple):
     groups: frozenset[str]
     possible: frozenset[str] = frozenset()
     """Texts of the code that may be names too, where names are computed."""
+    below: frozenset[str] = frozenset()
+    """Names that stand in a group alone, and are no first words."""
 
     def lacking(self, words: str) -> str:
         """The first of two words that is no subcommand; empty if both may be, or none is known."""
@@ -40,42 +44,66 @@ class Subcommands(NamedTuple):
         if first.startswith("-") or len(self.names) < _FEWEST:
             return ""
         known = self.names | self.possible
-        if first not in known:
+        if first not in known or first in self.below:
             return first
         return second if first in self.groups and second and second not in known else ""
 
 
-def subcommands_of(tree: WorkTree) -> Subcommands:
+def subcommands_of(tree: WorkTree, programs: Collection[str]) -> Subcommands:
     """The subcommands that the code of a tree declares, tests apart."""
-    names: set[str] = set()
+    top: set[str] = set()
+    below: set[str] = set()
     groups: set[str] = set()
     for path in tree.holding(r"\b(command|group|subcommand|add_parser|add_typer)\(", "*.py"):
         if is_test(path):
             continue
-        for name, how in _declared(parsed(path, tree.text(path) or "")):
-            names.add(name)
+        for name, how, is_below in _declared(parsed(path, tree.text(path) or ""), programs):
+            (below if is_below else top).add(name)
             if how in _GROUPS:
                 groups.add(name)
     # Made in a loop: any short text of the code may be a name.
-    paths = [path for path in tree.paths if path.endswith(".py") and not is_test(path)] if "" in names else []
-    possible = frozenset(one.replace("_", "-") for path in paths for one in _TEXT.findall(tree.text(path) or ""))
-    return Subcommands(frozenset(names - {""}), frozenset(groups), possible)
+    paths = [path for path in tree.paths if path.endswith(".py") and not is_test(path)] if "" in top | below else []
+    said = Counter(one.replace("_", "-") for path in paths for one in _TEXT.findall(tree.text(path) or ""))
+    for name, is_group in other_subcommands(tree):
+        top.add(name)
+        if is_group:
+            groups.add(name)
+    # A text that code has once more than declarations need may be a name that is computed.
+    alone = frozenset(name for name in below - top if said[name] <= 1)
+    return Subcommands(frozenset(top | below) - {""}, frozenset(groups), frozenset(said), alone)
 
 
-def _declared(code: ast.Module | None) -> Iterator[tuple[str, str]]:
-    """Names of subcommands in a module, each with the call or the decorator that declares it; empty if computed."""
+def _declared(code: ast.Module | None, programs: Collection[str]) -> Iterator[tuple[str, str, bool]]:
+    """Names of subcommands in a module, each with the call or the decorator that declares it; empty if computed.
+
+    The last value says if it stands in a group that has a name of its own.
+    """
+    named = {node.name for node in ast.walk(code) if _is_named_group(node, programs)} if code else set()
     for node in ast.walk(code) if code else ():
         if isinstance(node, ast.Call) and (how := _last(node.func)) in _CALLS:
+            is_below = isinstance(node.func, ast.Attribute) and _last(node.func.value) in named
             if name := _name(node):
-                yield name, how
+                yield name, how, is_below
             elif node.args and how not in _TAKERS and isinstance(node.args[0], _COMPUTED):
-                yield "", how
+                yield "", how, False
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             for decorator in node.decorator_list:
                 call = decorator if isinstance(decorator, ast.Call) else None
-                how = _last(call.func if call else decorator)
-                if how in _DECORATORS and not (call and _name(call)):
-                    yield from ((spelled, how) for spelled in _spellings(node.name))
+                made = call.func if call else decorator
+                if (how := _last(made)) in _DECORATORS and not (call and _name(call)):
+                    is_below = isinstance(made, ast.Attribute) and _last(made.value) in named
+                    yield from ((spelled, how, is_below) for spelled in _spellings(node.name))
+
+
+def _is_named_group(node: ast.AST, programs: Collection[str]) -> TypeGuard[ast.FunctionDef]:
+    """Whether a function is a group below a program: it is given a name, or another group makes it."""
+    for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+        made = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if _last(made) == "group":
+            name = _name(decorator) if isinstance(decorator, ast.Call) else ""
+            of = _last(made.value) if isinstance(made, ast.Attribute) else ""
+            return name not in programs if name else of not in {"click", "rich_click", "asyncclick", ""}
+    return False
 
 
 def _is_text(node: ast.AST) -> bool:

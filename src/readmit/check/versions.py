@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 Version = tuple[int, ...]
 _PART = re.compile(r"(===?|~=|!=|<=|>=|\^|~|<|>|=)?\s*v?(\d+(?:\.\d+)*)(\.\*|\.x)?")
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*(?:@|\(?([^;#)]*))")
+_GO = re.compile(r"^(?:require)?\s+\S*?([\w.-]+?)(?:/v\d+)?\s+v(\d+(?:\.\d+)*)", re.MULTILINE)
+_CONTAINERS = re.compile(r"(?:[\w.-]*\.)?(?:Dockerfile|Containerfile)(?:\.[\w-]+)?|(?:docker-)?compose[\w.-]*\.ya?ml")
+_IMAGE = re.compile(r"^\s*(?:FROM|image:)\s+(?:--\S+\s+)?[\"']?(?:[\w.-]+/)*([\w-]+):v?(\d+(?:\.\d+)*)", re.MULTILINE)
 _LONGEST_NUMBER = 20
-_TOOLS = {"cpython": "python", "node.js": "node", "nodejs": "node", "golang": "go"}
+_TOOLS = {"cpython": "python", "node.js": "node", "nodejs": "node", "golang": "go", "postgresql": "postgres"}
 
 
 def declared(tree: WorkTree) -> dict[str, list[tuple[str, str]]]:
@@ -28,7 +31,7 @@ def declared(tree: WorkTree) -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = {}
     for file, name, spec in _specs(tree):
         if spec.strip():
-            found.setdefault(name.lower().replace("_", "-"), []).append((spec.strip(), file))
+            found.setdefault(tool(name), []).append((spec.strip(), file))
     return found
 
 
@@ -80,6 +83,7 @@ def _numbers(text: str) -> Version:
 
 def _specs(tree: WorkTree) -> Iterator[tuple[str, str, str]]:
     """File, name and range of every dependency declared at the root."""
+    yield from _images(tree)
     for file in sorted(path for path in tree.paths if "/" not in path):
         text = tree.text(file)
         if text is None:
@@ -92,8 +96,34 @@ def _specs(tree: WorkTree) -> Iterator[tuple[str, str, str]]:
             yield from ((file, *one) for one in _requirements(text.splitlines()))
         elif file in {".python-version", ".nvmrc", ".node-version"}:
             yield file, "python" if "python" in file else "node", text.strip().lstrip("v").partition("\n")[0]
-        elif file == "go.mod" and (found := re.search(r"^go (\d[\d.]*)", text, re.MULTILINE)):
-            yield file, "go", f">={found[1]}"
+        elif file == "go.mod":
+            yield from ((file, "go", f">={version}") for version in re.findall(r"^go (\d[\d.]*)", text, re.MULTILINE))
+            # A module's version is the one that is built with.
+            yield from ((file, name, version) for name, version in _GO.findall(text))
+        elif file == "Cargo.toml":
+            yield from ((file, *one) for one in _cargo(tree.table(file)))
+        elif file in {"rust-toolchain.toml", "rust-toolchain"}:
+            channel = as_table(tree.table(file).get("toolchain")).get("channel") if "." in file else text.strip()
+            yield file, "rust", str(channel) if re.match(r"\d", str(channel)) else ""
+
+
+def _images(tree: WorkTree) -> Iterator[tuple[str, str, str]]:
+    """The images that containers are made of."""
+    for path in sorted(tree.paths):
+        if _CONTAINERS.fullmatch(path.rpartition("/")[2]):
+            yield from ((path, name, version) for name, version in _IMAGE.findall(tree.text(path) or ""))
+
+
+def _cargo(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Dependencies of a crate. A bare number admits what a caret does."""
+    for table in (data, as_table(data.get("workspace"))):
+        package = as_table(table.get("package"))
+        if isinstance(package.get("rust-version"), str):
+            yield "rust", f">={package['rust-version']}"
+        for kind in ("dependencies", "dev-dependencies"):
+            for name, spec in as_table(table.get(kind)).items():
+                version = spec if isinstance(spec, str) else str(as_table(spec).get("version", ""))
+                yield name, f"^{version}" if re.match(r"\d", version) else version
 
 
 def _pyproject(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -109,6 +139,9 @@ def _pyproject(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _package(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if isinstance(data.get("packageManager"), str) and "@" in data["packageManager"]:
+        name, _, version = data["packageManager"].partition("@")
+        yield name, version.partition("+")[0]
     for group in ("engines", "dependencies", "devDependencies", "peerDependencies"):
         yield from ((name, spec) for name, spec in as_table(data.get(group)).items() if isinstance(spec, str))
 

@@ -30,17 +30,24 @@ _MOST_WORDS = 300
 """Most words in one question to git's history."""
 _WORD = re.compile(r"[^\W\d]\w*")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*\w")
+_DASHED = re.compile(r"[\"'`]([a-z]\w*(?:-\w+)+)[\"'`]")
+_NUMBER = re.compile(r"(?<![\w.])\d{4,5}(?![\w.])")
 _MEMBER = re.compile(
     r"(?:\.|::|\b(?:def|fn|func|function|get|set)\s+)([^\W\d]\w*)"
     r"|^[ \t]*(?:(?:pub|public|private|protected|readonly|static|async|const|export)\s+)*([^\W\d]\w*)\s*[?]?[:=(]",
     re.MULTILINE,
 )
+_OWN_MEMBER = re.compile(r"\.([^\W\d]\w*)|^[ \t]+([^\W\d]\w*)\s*(?::|=(?!=))", re.MULTILINE)
 _BOUND = re.compile(
     r"^[ \t]*(?:(?:const|let|var)\s+)?([^\W\d]\w*)\s*(?::[^=\n]{1,80})?=(?!=)|\b(?:as|for|const|let|var)\s+([^\W\d]\w*)"
     r"|[(,]\s*([^\W\d]\w*)\s*(?=[:,)=])",
     re.MULTILINE,
 )
-_CONFIGURATION = (".toml", ".json", ".yaml", ".yml", ".ini", ".cfg", ".env", ".properties")
+_CONFIGURATION = (".toml", ".json", ".yaml", ".yml", ".ini", ".cfg", ".env", ".properties", ".config.ts",
+                  ".config.js", ".config.mjs", ".config.cjs", ".config.mts")  # fmt: skip
+_INLINE = re.compile(
+    r"[{,]\s*[\"']?([^\W\d][\w-]*)[\"']?\s*[=:]\s*(-?[\w.]{1,40}|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}')()(?=\s*[,}])"
+)
 _SETTING = re.compile(
     r"^[ \t]*(?:(?:export|const|let|var|pub|static)\s+)*[\"']?([^\W\d][\w.-]*)[\"']?\s*"
     r"(?::[ \t]*[\w\[\].| ]{1,40}=|[=:])[ \t]*([^\n]{1,200}?)[ \t]*([,;]?)[ \t]*(?:\s#[^\n]*|//[^\n]*)?$",
@@ -153,13 +160,24 @@ class WorkTree:
         for text in self._code():
             found.update(_WORD.findall(text))
             found.update(_OPTION.findall(text))
+            # Libraries are given the name of an option without its dashes.
+            found.update(f"--{name}" for name in _DASHED.findall(text))
         return frozenset(found)
 
     @cached_property
+    def numbers(self) -> frozenset[str]:
+        """Numbers that may be ports."""
+        return frozenset(number for text in self._code() for number in _NUMBER.findall(text))
+
+    @cached_property
     def members(self) -> frozenset[str]:
-        """Words that code uses or defines as a member: after a dot, as a function, or at the beginning of a line."""
+        """Words that code uses or defines as a member: after a dot, as a function, or at the beginning of a line.
+
+        A function of Python is none by itself: it may be inside of another one.
+        """
+        texts = ((_OWN_MEMBER if path.endswith(".py") else _MEMBER, self.text(path)) for path in self.files_of_code())
         return frozenset(
-            word for text in self._code() for found in _MEMBER.finditer(text) for word in found.groups() if word
+            word for pattern, text in texts for found in pattern.finditer(text or "") for word in found.groups() if word
         )
 
     @cached_property
@@ -173,9 +191,10 @@ class WorkTree:
         """Where names stand at the beginning of a line with a value: value and file of each."""
         found: dict[str, list[tuple[str, str]]] = {}
         for path in sorted(self.files_of_code()) if names else ():
-            for name, value, comma in _SETTING.findall(self.text(path) or ""):
+            text, is_configuration = self.text(path) or "", path.endswith(_CONFIGURATION)
+            for name, value, comma in (*_SETTING.findall(text), *(_INLINE.findall(text) if is_configuration else ())):
                 # In Python a comma ends a parameter, and a small name may be one of many variables.
-                is_plain = path.endswith(_CONFIGURATION) or (name.isupper() and not (comma and path.endswith(".py")))
+                is_plain = is_configuration or (name.isupper() and not (comma and path.endswith(".py")))
                 if name in names and is_plain:
                     found.setdefault(name, []).append((value, path))
         return found
@@ -232,7 +251,10 @@ class WorkTree:
     def removed(self, words: Collection[str]) -> dict[str, Departed]:
         """When words were last removed from files that are not prose. Words that never stood there are absent."""
         found: dict[str, Departed] = {}
-        apart = [*(f":(exclude){glob}" for glob in PROSE), *(f":(exclude,literal){name}" for name in self._memories)]
+        apart = [
+            *(f":(exclude){glob}" for glob in PROSE),
+            *(f":(exclude,literal){name}" for name in self._memories if not name.startswith("/")),
+        ]
         for some in _batched(sorted(words), _MOST_WORDS) if self._has_commits else ():
             either = "|".join(re.escape(word).replace("\\-", "-") for word in some)
             committed = self._git.ask("grep", "-I", "-h", "-o", "-w", "-E", "-e", either, "HEAD", "--", ".", *apart)
@@ -250,6 +272,18 @@ class WorkTree:
                         for word in wanted.findall(line):
                             found.setdefault(word, Departed(commit, day))
         return found
+
+    def had(self, pattern: str, *globs: str) -> Departed | None:
+        """When a pattern (of extended regular expressions) last matched a line of some files; none if it never did."""
+        if not self._has_commits:
+            return None
+        if self._git.ask("grep", "-I", "-l", "-E", "-e", pattern, "HEAD", "--", *globs):
+            return Departed()
+        said = self._git.ask(
+            "log", "-1", "--no-ext-diff", "--no-textconv", "--format=%h %cs", "--extended-regexp", f"-G{pattern}",
+            "HEAD", "--", *globs,
+        )  # fmt: skip
+        return Departed(*said.split()) if said.strip() else None
 
     def written(self, file: str) -> dict[str, str]:
         """The commit of each line of a file, by the line's text; lines that are not committed yet are absent.
