@@ -55,6 +55,7 @@ SUITES = {
     "growth": Suite("What a return takes: memory and room, and a process that writes and returns"),
     "year": Suite("A year of sessions of a coding agent", core=False),
     "cover": Suite("Greedy and exact cover, 500 items × 100 dependencies"),
+    "hooks": Suite("Hooks of a coding agent: 2,000 items, 300 probed files"),
     "startup": Suite("Start-up"),
     "probes": Suite("Looking again at sources"),
     "sources": Suite(

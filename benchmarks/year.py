@@ -15,6 +15,7 @@ import os
 import subprocess
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from unittest import mock
 
@@ -24,7 +25,7 @@ from readmit.clients.intake.retention import EVERY, WORTH_REWRITING, retain
 from readmit.clients.intake.secret_free_looks import SecretFreeLooker
 from readmit.clients.memory_import import import_memory
 from readmit.clients.moments.absence_of_session import begin_absence, leave
-from readmit.clients.moments.session_handover import Handover
+from readmit.clients.moments.session_handover import SessionHandover
 from readmit.clients.project import client_policy, make_private, project_of, spool_folder
 from readmit.clients.session import Session, session_agent
 from readmit.clients.spool_line import append
@@ -72,7 +73,10 @@ class Shop:
         self.project = project_of(self.top)
         make_private(self.project.folder)
         self.workspace = Workspace.open(
-            self.project.store, policy=client_policy(self.project), clock=self.clock, prober=SecretFreeLooker
+            self.project.store,
+            policy=client_policy(self.project),
+            clock=self.clock,
+            prober=partial(SecretFreeLooker, self.project.folder / "looks.json"),
         )
 
     def edit(self, number: int, version: int) -> None:
@@ -92,9 +96,9 @@ class Shop:
         imported = import_memory(self.workspace, self.project, files)
         agent = session_agent(self.workspace, self.project, session)
         begin_absence(self.workspace, self.project, session, agent)
-        handover = Handover(self.workspace, self.project, session, files)
+        handover = SessionHandover(self.workspace, self.project, session, files)
         handover.decide(agent)
-        handover.text(imported)
+        handover.text(imported, is_new=False)
         handover.keep(agent, ())
 
     def end(self, session: Session) -> None:

@@ -36,7 +36,7 @@ def test_a_settled_version_is_known_to_the_next_process(kept: Path, seen: tuple[
     assert kept.stat().st_mode & 0o777 == 0o600
     second = KeptVersions(kept)
     assert second.get(PROBE) == seen
-    assert second.get(FileProbe(path="a.py", quote="def g", digest="0" * 64)) is None
+    assert second.get(FileProbe(path="a.py", quote="def g", digest="1" * 64)) is None
     assert second.get(FileProbe(path="b.py", quote="def f", digest="0" * 64)) is None
 
 
@@ -52,7 +52,7 @@ def test_a_file_that_was_written_just_before_is_looked_at_again(
 def test_another_version_of_a_file_forgets_what_stood_in_the_one_before(
     kept: Path, seen: tuple[int, int, int, int, int]
 ) -> None:
-    first, other = KeptVersions(kept), FileProbe(path="a.py", quote="x = 1", digest="0" * 64)
+    first, other = KeptVersions(kept), FileProbe(path="a.py", quote="x = 1", digest="1" * 64)
     first.put(PROBE, seen, seen[-1] + LATER)
     first.put(other, (*seen[:-1], seen[-1] + 1), seen[-1] + LATER)
     assert (first.get(PROBE), first.get(other)) == (None, (*seen[:-1], seen[-1] + 1))

@@ -77,4 +77,5 @@ class KeptVersions(Unchanged):
 
 def _key(probe: FileProbe) -> str:
     """Everything on which it depends whether a file holds it, but the path."""
-    return f"{probe.first}-{probe.last}:{probe.size}:{probe.symbol}:{probe.digest}:{probe.quote}"
+    # The digest is that of the quote: no words of a memory file are written here.
+    return f"{probe.first}-{probe.last}:{probe.size}:{probe.symbol}:{bool(probe.quote)}:{probe.digest}"
