@@ -30,7 +30,8 @@ from readmit.records.items import Drafted, Item, Obligation
 from readmit.state.absence import is_away
 from readmit.state.past_returns import recorded
 from readmit.text.carried import worded
-from readmit.workspace.memory_handle import MemoryOpened, StandingView
+from readmit.workspace.memory_handle import MemoryOpened
+from readmit.workspace.standing_view import StandingView
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
