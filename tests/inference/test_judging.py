@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.inference import Inference, Settings, Turn
+from readmit.inference import Inference, Settings, Signal, Turn
 from readmit.models import Fault, Lexical
 from tests.inference.world import SHIFT, SHOES, Ruled, away, hear, home, judgment, numbered, pairs_of, states
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from readmit import Workspace
     from readmit.models import Ask
 
@@ -189,6 +191,45 @@ def test_of_a_long_message_the_verifier_is_shown_the_paragraphs_that_state_somet
         inference.ingest([said], by="A5")
         inference.prepare(agent)
         assert list(numbered(asked(model)[0], "later observations").values()) == [SHIFT]
+
+
+class Noting(Lexical):
+    """Keeps every text that a signal reads."""
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        self.seen.update(texts)
+        return super().embed(texts)
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["read by an extractor", "read by nobody"])
+def test_signals_read_what_the_verifier_is_shown(known: bool) -> None:
+    with home() as workspace:
+        agent = away(workspace)
+        model, embedder = Ruled(rules={"extract": read("I started the evening shift at the bookstore.")}), Noting()
+        settings = Settings(signals=(Signal.EMBEDDING, Signal.PASSAGE), all_pairs=0, linking=False)
+        inference = Inference(workspace, settings, verifier=model, extractor=model, embedder=embedder)
+        (said,) = hear(workspace, f"{THANKS}\n\n{SHIFT}")
+        if known:
+            inference.ingest([said], by="A5")
+        inference.prepare(agent)
+        assert any(THANKS in text for text in embedder.seen) is not known
+        assert any("bookstore" in text for text in embedder.seen)
+
+
+@pytest.mark.parametrize(("known", "judged"), [(True, 0), (False, 2)], ids=["its implications are known", "unknown"])
+def test_the_threshold_is_that_of_what_is_known(known: bool, judged: int) -> None:
+    """Of two pairs of an item neither stands out: only where a remark may be buried they are judged."""
+    with home() as workspace:
+        agent = away(workspace)
+        model = Ruled()
+        signals = (Signal.EMBEDDING, Signal.IMPLIED_FACTS) if known else (Signal.EMBEDDING,)
+        settings = Settings(signals=signals, all_pairs=0, linking=False, near=-100, near_stated=100)
+        hear(workspace, SHOES)
+        inference = Inference(workspace, settings, verifier=model, implier=model, embedder=Lexical())
+        assert inference.prepare(agent).judged == judged
 
 
 def test_a_suspicion_about_a_message_without_a_statement_is_still_judged() -> None:
