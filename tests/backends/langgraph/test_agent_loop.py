@@ -27,9 +27,8 @@ from langgraph.types import CachePolicy, Command, interrupt
 
 from readmit import Workspace
 from readmit.backends.langgraph import ainvoke, invoke, sources
-from readmit.errors import BackendError
+from readmit.errors import BackendError, LostStateError
 from readmit.memory import for_langgraph
-from readmit.records.error_types import LostStateError
 from tests.backends.langgraph.recording import Recording
 from tests.backends.langgraph.trip import FRESH, TASK, Trip, answers, thread
 

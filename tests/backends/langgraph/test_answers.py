@@ -18,7 +18,7 @@ from langgraph.types import Command, interrupt
 
 from readmit import Policy
 from readmit.backends.langgraph import ReturningSaver, ainvoke, as_node, invoke
-from readmit.records.error_types import StaleAnswerError
+from readmit.errors import StaleAnswerError
 from tests.backends.langgraph.pruning import Pruning
 from tests.backends.langgraph.trip import Trip, answers, thread
 

@@ -20,10 +20,9 @@ from langgraph.types import Command, interrupt
 
 from readmit import Policy, Workspace
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, ainvoke, invoke, sources
-from readmit.errors import QuarantineError
+from readmit.errors import QuarantineError, StaleAnswerError
 from readmit.events import EventKind
 from readmit.memory import Memory, for_langgraph
-from readmit.records.error_types import StaleAnswerError
 from tests.backends.langgraph.savers import SAVERS, opened_saver
 from tests.backends.langgraph.trip import FRESH, TASK, Trip, answered, thread
 from tests.scene import Clock

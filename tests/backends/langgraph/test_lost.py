@@ -20,7 +20,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, Send, interrupt
 
 from readmit.backends.langgraph import ReturningSaver, ainvoke, invoke
-from readmit.records.error_types import LostStateError
+from readmit.errors import LostStateError
 from tests.backends.langgraph.pruning import Pruning
 from tests.backends.langgraph.recording import Recording
 from tests.backends.langgraph.trip import Trip, answered, answers, thread

@@ -20,8 +20,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send, interrupt
 
 from readmit.backends.langgraph import ReturningSaver, invoke
-from readmit.errors import BackendError
-from readmit.records.error_types import LostStateError
+from readmit.errors import BackendError, LostStateError
 from tests.backends.langgraph.savers import SAVERS, opened_saver
 from tests.backends.langgraph.trip import Trip, planning, thread
 

@@ -26,7 +26,7 @@ from langgraph.types import Command, Send, interrupt
 
 from readmit.backends.langgraph import ReturningSaver, ainvoke, invoke
 from readmit.backends.langgraph.carried_state import unanswered, without
-from readmit.records.error_types import LostStateError
+from readmit.errors import LostStateError
 from tests.backends.langgraph.recording import Recording
 from tests.backends.langgraph.trip import Trip, thread
 
