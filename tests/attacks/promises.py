@@ -155,6 +155,7 @@ PROMISES: dict[str, Promise] = {
             "log/test_full_disks.py",
         ),
     ),
+    "S14": Promise("content", ("clients/moments/test_hostile_hooks.py",)),
 }
 # The tests of the attacks' own tools, and the one that holds this list to the page.
 NO_ATTACK = {"attacks/test_promises.py"}

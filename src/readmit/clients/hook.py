@@ -30,7 +30,8 @@ SECONDS = {"start": 2.0, "prompt": 2.0, "compact": 1.2, "end": 1.2}
 OTHER_SECONDS = "READMIT_HOOK_SECONDS"
 """The environment variable that gives starts and prompts another deadline, for a machine that is slow."""
 _EVENTS = {"start": "SessionStart", "prompt": "UserPromptSubmit"}
-_GRACE = 0.3
+_GRACE = 0.6
+"""Seconds after the deadline in which a failure is noted, or an answer that was begun is ended."""
 
 
 class HookAnswer:
@@ -84,26 +85,32 @@ class Hook:
     def fail(self, why: str) -> None:
         """Say that nothing was checked, unless something was said already, and keep the reason for ``doctor``."""
         self.answer.give(NOT_CHECKED)
-        if self.project is not None:
-            from readmit.clients.moments.hook_status import keep_fault
+        from readmit.clients.moments.hook_status import keep_fault
+        from readmit.clients.project import writable_project
 
-            keep_fault(self.project, self.moment, self.client, why)
+        if (project := self.project or writable_project(Path.cwd())) is not None:
+            keep_fault(project, self.moment, self.client, why)
 
     def _watch(self) -> None:
         time.sleep(max(0.0, self.until - time.monotonic()))
+        _thread.start_new_thread(self._exit_soon, ())
         if self.answer.give(NOT_CHECKED):
             with suppress(BaseException):
                 self.fail(f"it was not done within {self.seconds:g} s")
-        else:
-            time.sleep(_GRACE)
+            os._exit(0)
+
+    def _exit_soon(self) -> None:
+        """End the process, whatever still goes on: an answer that was given, or the note of a failure."""
+        time.sleep(_GRACE)
         os._exit(0)
 
     def _work(self, data: bytes) -> None:
         if self.moment == "prompt":
             from readmit.clients.project import spool_folder
             from readmit.clients.spool_line import append
+            from readmit.records.error_types import StoreError
 
-            with suppress(OSError):
+            with suppress(OSError, StoreError):
                 append(str(spool_folder()), self.client, data)
         payload = json.loads(data)
         if not isinstance(payload, dict):

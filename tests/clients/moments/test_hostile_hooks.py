@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -208,3 +209,22 @@ def test_text_that_looks_like_a_module_of_readmit_in_the_checkout_is_not_run(sho
     shop.write("readmit/__init__.py", "raise SystemExit(2)")
     shop.write("json.py", "raise SystemExit(2)")
     assert "4 statements are known here" in shop.start().text
+
+
+def test_doctor_shows_which_hooks_checked_nothing(shop: Shop) -> None:
+    shop.start()
+    good = doctor(shop)
+    assert "Hooks" not in good.stdout
+    shop.raw("start", encoded("claude-code", "resume", cwd=str(shop.top)), **{OTHER_SECONDS: "0.01"})
+    bad = doctor(shop)
+    assert bad.returncode == 8
+    assert "Hooks that checked nothing: 1" in bad.stdout
+    assert "start claude-code: it was not done within 0.01 s" in bad.stdout
+    shop.start("resume")
+    assert doctor(shop).returncode == good.returncode, "it works again; the failure stays on record"
+
+
+def doctor(shop: Shop) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "readmit", "doctor"], cwd=shop.top, capture_output=True, text=True, check=False
+    )

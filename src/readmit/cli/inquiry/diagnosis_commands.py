@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
 from readmit.cli import options
-from readmit.cli.command import Invocation, command
+from readmit.cli.command import DEFAULT_DB, Invocation, command
 from readmit.cli.decision_words import symptom_lines
 from readmit.cli.output import emit, plain, show
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
+from readmit.clients.project import project_of
+from readmit.clients.report.hook_faults import HookFaults, hook_faults
 from readmit.diagnosis.history import newest_return
+from readmit.text.escapes import one_line
 from readmit.workspace.workspace import desk_of
+
+if TYPE_CHECKING:
+    from readmit.clients.project import Project
 
 
 @command("why", examples=("readmit why", "readmit why RETURN", "readmit why RETURN --json"))
@@ -42,7 +51,8 @@ def check_workspace(invocation: Invocation, /, **who: str | None) -> Status:
     """Check a workspace: its keys, its policy, and what each agent would lack if it returned now.
 
     Checks every agent that ever departed, or the named one, which need not have departed. Writes nothing. Ends with 8
-    if something is wrong; findings that are only worth knowing do not count.
+    if something is wrong; findings that are only worth knowing do not count. Without --db, in a project in which a
+    coding agent works: that project's workspace, and the failures of its hooks.
     """
     from rich.text import Text
 
@@ -52,12 +62,27 @@ def check_workspace(invocation: Invocation, /, **who: str | None) -> Status:
         raise click.UsageError(
             f"{', '.join(absent)}: name the agent with all three of --principal, --role, --task, or with none"
         )
+    project = _project_here(invocation)
+    hooks = HookFaults()
+    if project is not None:
+        invocation, hooks = invocation._replace(db=str(project.store)), hook_faults(project)
     with invocation.open() as workspace:
         found = workspace.doctor(None if absent else workspace.agent(**given))
+    healthy = found.healthy and not hooks.is_failed
     if invocation.json:
-        emit({"healthy": found.healthy, **plain(found)})
+        emit({"healthy": healthy, **plain(found), **({"hooks": hooks._asdict()} if project is not None else {})})
     else:
         for part in (found.workspace, *found.agents):
             show(Text(part.says, style="bold"), *symptom_lines(part, invocation.store_options), "")
-        show("No problems found." if found.healthy else "Run a command above, then `readmit doctor` again.")
-    return Status.OK if found.healthy else Status.UNWELL
+        if hooks.lines:
+            show(Text(f"Hooks that checked nothing: {hooks.total}", style="bold"), *map(one_line, hooks.lines), "")
+        show("No problems found." if healthy else "Run a command above, then `readmit doctor` again.")
+    return Status.OK if healthy else Status.UNWELL
+
+
+def _project_here(invocation: Invocation) -> Project | None:
+    """The coding agent's project of this folder, if no store is named."""
+    if options.is_typed("db") or invocation.db != DEFAULT_DB or Path(DEFAULT_DB).exists():
+        return None
+    project = project_of(Path.cwd())
+    return project if project.store.exists() else None
