@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from readmit.log.engines.sqlite_schema import store_id
 from readmit.log.key_folder import KeyFolder
-from readmit.trust.private_keys import LocalSigner
+from readmit.trust.private_keys import KeyRing, LocalSigner
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 def new_signer() -> LocalSigner:
     """A key of a writer, made now."""
     return LocalSigner.generated()[0]
+
+
+def public_keys(ring: KeyRing) -> dict[str, bytes]:
+    """Key id → raw public key of every key held."""
+    return {keyid: ring.load(keyid).public for keyid in ring.keyids()}
 
 
 def id_of(file: Path | str) -> str:

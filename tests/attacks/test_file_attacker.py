@@ -33,7 +33,7 @@ from readmit.trust.private_keys import FileRing, MemoryRing
 from readmit.trust.trusted_keys import trust_key
 from tests.attacks.forger import recompute
 from tests.attacks.victim import NAME, OPENED, Seen, attempt, build, tampered
-from tests.keys import keys_of
+from tests.keys import keys_of, public_keys
 from tests.scene import audited
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class _OwnKey(LogSealer):
     """Signs with whatever key it holds, and checks nothing."""
 
     def _choose(self, changes: tuple[KeyChange, ...]) -> Signer:
-        return self._ring().signer(self._ring().public_keys())
+        return self._ring().signer(public_keys(self._ring()))
 
     def check(self, head: TreeHead, note: bytes | None, log: Extension) -> None: ...
 
@@ -123,7 +123,7 @@ def a_past_policy_rewritten_and_obeyed(victim: Victim) -> None:
 
 
 def another_database_of_the_same_id_that_trusts_the_same_key(victim: Victim) -> None:
-    public = FileRing.open(keys_of(victim.file, victim.keys)).public_keys()
+    public = public_keys(FileRing.open(keys_of(victim.file, victim.keys)))
     elsewhere = victim.folder.parent / "elsewhere"
     elsewhere.mkdir()
     with Workspace.open(elsewhere / NAME, clock=lambda: OPENED, keys=elsewhere / "keys") as mine:

@@ -24,7 +24,7 @@ from readmit.records.error_types import SealError
 from readmit.trust.trusted_keys import keyid_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -158,10 +158,6 @@ class KeyRing(ABC):
         if signer.keyid != keyid:
             raise SealError(f"key {keyid}: the file holds another key, {signer.keyid}; restore the file or remove it")
         return signer
-
-    def public_keys(self) -> Mapping[str, bytes]:
-        """Key id → raw public key of every key held. Holding a key does not make it trusted."""
-        return {keyid: self.load(keyid).public for keyid in self.keyids()}
 
 
 class MemoryRing(KeyRing):
