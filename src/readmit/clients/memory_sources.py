@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.clients.known_clients import claude_slug
+from readmit.clients.project import file_start
 from readmit.records.canonical import digest_of
 from readmit.records.error_types import RecordError
 from readmit.sources.files import version
@@ -100,7 +101,7 @@ def tree_state(project: Project) -> str:
     entry = project.worktree / ".git"
     try:
         if entry.is_file():
-            entry = project.worktree / entry.read_text("utf-8").removeprefix("gitdir:").strip()
-        return f"{version((entry / 'index').stat())}{(entry / 'HEAD').read_text('utf-8')}"
-    except (OSError, UnicodeDecodeError):
+            entry = project.worktree / file_start(entry).removeprefix("gitdir:").strip()
+        return f"{version((entry / 'index').stat())}{file_start(entry / 'HEAD')}"
+    except (OSError, ValueError):  # a name with a zero byte
         return ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -219,7 +220,7 @@ def _common_directory(folder: Path) -> Path | None:
         back, found = _first_line(own / "gitdir"), own / common
         leads_back = bool(back) and os.path.realpath(own / back) == os.path.realpath(entry)
     else:  # of a submodule
-        named, found = _CORE_WORKTREE.search(_start(own / "config")), own
+        named, found = _CORE_WORKTREE.search(file_start(own / "config")), own
         leads_back = named is not None and os.path.realpath(own / named[1]) == str(folder)
     return Path(os.path.realpath(found)) if leads_back else folder
 
@@ -238,14 +239,20 @@ def _is_file(path: Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises where a folder cannot be searched
 
 
-def _start(path: Path) -> str:
-    with suppress(OSError), path.open("rb") as file:
-        return os.fsdecode(file.read(_LARGEST))
+def file_start(path: Path) -> str:
+    """The beginning of a regular file; empty if there is none. A pipe would keep a reader waiting."""
+    with suppress(OSError), open(path, "rb", opener=_without_waiting) as file:
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return os.fsdecode(file.read(_LARGEST))
     return ""
 
 
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def _first_line(path: Path) -> str:
-    return _start(path).partition("\n")[0].strip()
+    return file_start(path).partition("\n")[0].strip()
 
 
 def _digest(path: Path) -> str:

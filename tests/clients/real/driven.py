@@ -62,6 +62,18 @@ class Driven:
         """The words of its command line that start a session."""
         raise NotImplementedError
 
+    def resume(self, prompt: str, session: str) -> tuple[str, ...]:
+        """Those that go on with one."""
+        raise NotImplementedError
+
+    def fork(self, prompt: str, session: str) -> tuple[str, ...]:
+        """Those that go on with a copy of one."""
+        raise NotImplementedError
+
+    def compact(self, session: str) -> tuple[str, ...]:
+        """Those that shorten the conversation of one."""
+        raise NotImplementedError
+
     def environment(self) -> dict[str, str]:
         """Nothing of this machine's settings, and no key but a made-up one."""
         return {
@@ -207,7 +219,7 @@ class Codex(Driven):
     def __init__(self, home: Path, repository: Path, api: ModelApi) -> None:
         super().__init__(home, repository, api)
         self.settings = home / ".codex" / "config.toml"
-        self.settings.parent.mkdir()
+        self.settings.parent.mkdir(exist_ok=True)
         self.settings.write_text(CODEX_SETTINGS.format(url=api.url, repository=repository), encoding="utf-8")
 
     def environment(self) -> dict[str, str]:
@@ -257,7 +269,7 @@ class Gemini(Driven):
     def __init__(self, home: Path, repository: Path, api: ModelApi) -> None:
         super().__init__(home, repository, api)
         settings = home / ".gemini" / "settings.json"
-        settings.parent.mkdir()
+        settings.parent.mkdir(exist_ok=True)
         key = {"auth": {"selectedType": "gemini-api-key"}}
         settings.write_text(json.dumps({"security": key, "general": {"enableAutoUpdate": False}}), encoding="utf-8")
 
@@ -277,6 +289,10 @@ class OpenCode(Driven):
         super().__init__(home, repository, api)
         settings = home / ".config" / "opencode" / "opencode.json"
         settings.parent.mkdir(parents=True)
+        # As soon as there is a plugin, it fetches a package and waits for it: without a network, for ever.
+        fetched = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
+        (settings.parent / "package-lock.json").write_text(json.dumps(fetched), encoding="utf-8")
+        (settings.parent / "node_modules").mkdir()
         provider = {"anthropic": {"options": {"baseURL": f"{api.url}/v1", "apiKey": "made-up"}}}
         settings.write_text(json.dumps({"provider": provider, "autoupdate": False}), encoding="utf-8")
 
