@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from readmit.pages.project_values import FallenLine, ProjectReport, SessionLine, WaitingLine
 
 _WAITS = {
-    "draft": "An agent remembered it; nobody has confirmed it.",
+    "draft": "A draft that nobody has confirmed.",
     "settlement": "An agent says that a duty is done; nobody has settled it.",
     "dispute": "These contradict each other; none of them is acted on.",
     "limit": "It is beyond a limit of the policy.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -40,7 +41,8 @@ class ToolDesk:
     def start(self, session: str, client: str = "claude-code") -> str:
         """Start a session by the hook, as a client does. Gives its principal."""
         payload = {**PAYLOADS[client]["startup"], "session_id": session, "cwd": str(self.top)}
-        command = hook_command("start", client)
+        # Through a shell, as a client runs it.
+        command = ["/bin/sh", "-c", f"{shlex.join(hook_command('start', client))} || true"]
         subprocess.run(command, input=json.dumps(payload).encode(), cwd=self.top, check=True, capture_output=True)
         assert json.loads(self.project.status_file.read_text())["kind"] == "admitted", self.faults
         return Session(client, session).name

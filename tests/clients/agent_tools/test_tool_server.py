@@ -45,6 +45,15 @@ def test_a_session_reads_its_view_and_learns_what_fell(desk: ToolDesk) -> None:
     assert [item["id"] for item in view["holds"]] == ["notes", "ship"]
 
 
+def test_files_that_changed_since_the_last_look_are_named(desk: ToolDesk) -> None:
+    (desk.top / "CLAUDE.md").write_text("# Shop\n\n- Be kind.\n")
+    desk.start("one")
+    before, _ = desk.talk(("what_changed", {}), ("recall", {}))
+    (desk.top / "CLAUDE.md").write_text("# Shop\n\n- Be quick.\n")
+    (after,) = desk.talk(("what_changed", {}))
+    assert (before["changed_and_not_looked_at"], after["changed_and_not_looked_at"]) == ([], ["CLAUDE.md"])
+
+
 def test_what_an_agent_remembers_is_a_draft_until_a_person_confirms_it(desk: ToolDesk) -> None:
     who = desk.start("one")
     text = "The tests need Redis."

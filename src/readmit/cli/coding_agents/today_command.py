@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MOST = 20
 """Most rows of each table, unless all are asked for."""
 _ASKS = {
-    "draft": "an agent remembered",
+    "draft": "a draft",
     "settlement": "an agent says that a duty is done",
     "dispute": "two statements contradict each other",
     "limit": "beyond a limit of the policy",

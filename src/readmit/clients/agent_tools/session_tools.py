@@ -18,6 +18,7 @@ from readmit.clients.agent_tools.tool_inputs import (
     WhatChangedInput,
     WhyInput,
 )
+from readmit.clients.moments.session_file import load_session
 from readmit.clients.moments.session_return import MemoryLines, ReturnOfSession
 from readmit.clients.secret_filter import holds_secret
 from readmit.clients.session import session_agent
@@ -30,6 +31,7 @@ from readmit.records.items import Drafted, Item, Obligation
 from readmit.state.absence import is_away
 from readmit.state.past_returns import recorded
 from readmit.text.carried import worded
+from readmit.text.escapes import one_line
 from readmit.workspace.memory_handle import MemoryOpened
 from readmit.workspace.standing_view import StandingView
 from readmit.workspace.workspace import desk_of
@@ -51,6 +53,7 @@ SETTLE_DRAFT = "settled-"
 """How ids of drafts begin that say that a duty is done."""
 MOST_DRAFTS = 200
 """Most drafts of one session."""
+_MOST_FILES = 40
 _DECIDE = frozenset({EventKind.CONFIRM, EventKind.REVOKE, EventKind.SUPERSEDE, EventKind.FORGET})
 _WAITS = "It is a draft, and counts once a person confirmed it (`readmit today`)."
 _UNKNOWN = "This session was handed nothing that still holds under this id."
@@ -63,14 +66,14 @@ class SessionTools:
         self._own = workspace.principal(session.name)
         self._agent = session_agent(self._own, project, session)
         self._log = desk_of(self._own).log
-        self._client = session.client
-        self._task = project.task
+        self._session = session
+        self._project = project
 
     def call(self, given: ToolInput) -> dict[str, Any]:
         """The answer of a tool."""
         if isinstance(given, DepartInput):
             return self._depart()
-        if is_away(self._log, self._agent.identity.principal, self._task):
+        if is_away(self._log, self._agent.identity.principal, self._project.task):
             raise QuarantineError("session: it has departed; its next start hands over what still holds")
         match given:
             case RememberInput():
@@ -117,7 +120,14 @@ class SessionTools:
     def _what_changed(self) -> dict[str, Any]:
         gone = [{"id": name, "state": str(state), "text": text} for name, state, text in self._gone()]
         note = "Do not rely on them." if gone else "Nothing that this session was handed is known to have fallen."
-        return {"no_longer_holds": gone, "uncounted": self._uncounted(), "because": f"{note} {NOTICE}"}
+        held = load_session(self._session)
+        changed = [] if held is None else [self._below(path) for path in held.changed()[:_MOST_FILES]]
+        return {
+            "no_longer_holds": gone,
+            "uncounted": self._uncounted(),
+            "changed_and_not_looked_at": changed,
+            "notice": f"{note} {NOTICE}",
+        }
 
     def _why(self, name: str) -> dict[str, Any]:
         if (item := self._standing().get(name)) is not None:
@@ -147,15 +157,15 @@ class SessionTools:
             raise NotAllowedError(f"session: it has {MOST_DRAFTS} drafts, which is enough for a person to read")
         if name in known:
             return name
-        evidence = self._own.observe(text, task=self._task)
+        evidence = self._own.observe(text, task=self._project.task)
         self._own.record(
             text,
             id=name,
             slot=slot,
-            task=self._task,
+            task=self._project.task,
             sources=[evidence],
             depends_on=() if depends_on is None else (depends_on,),
-            drafted=Drafted(model=f"{self._client}, by its own tool", quote=text),
+            drafted=Drafted(model=f"{self._session.client}, by its own tool", quote=text),
         )
         return name
 
@@ -215,6 +225,9 @@ class SessionTools:
             if is_vouched(item := self._log.item(one)):
                 left -= len(item.text) if has_text else 0
                 yield one, state, item.text if has_text and left >= 0 else ""
+
+    def _below(self, path: str) -> str:
+        return one_line(path.removeprefix(f"{self._project.worktree}/"))
 
     def _uncounted(self) -> int:
         handed = self._handed()

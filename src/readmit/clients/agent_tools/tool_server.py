@@ -9,19 +9,17 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from readmit.clients.agent_tools.session_process import session_here
-from readmit.clients.agent_tools.session_tools import SessionTools
 from readmit.clients.agent_tools.tool_inputs import INPUTS, ToolInput, input_schema, tool_input
 from readmit.records.error_types import ReadmitError, RecordError, StoreError
 from readmit.text.escapes import json_text, one_line
 from readmit.version import __version__
-from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mcp.server.lowlevel import Server
 
+    from readmit.clients.agent_tools.session_tools import SessionTools
     from readmit.clients.project import Project
 
 logger = logging.getLogger("readmit")
@@ -56,9 +54,14 @@ class ToolCalls:
 
     def view(self) -> dict[str, Any]:
         """The current view."""
-        return self._within(SessionTools.view)
+        return self._within(lambda tools: tools.view())
 
     def _within(self, ask: Callable[[SessionTools], dict[str, Any]]) -> dict[str, Any]:
+        # A client waits for the server to start: what only a call needs is loaded by the first one.
+        from readmit.clients.agent_tools.session_process import session_here
+        from readmit.clients.agent_tools.session_tools import SessionTools
+        from readmit.workspace.workspace import Workspace
+
         session = session_here(self._project, self._client)
         if not self._project.store.exists():
             raise StoreError("project: nothing is remembered here yet; the first session starts its workspace")
