@@ -19,7 +19,7 @@ def test_the_first_session_is_a_start_and_no_error(shop: Shop) -> None:
     assert said.out_of_date == []
     assert "4 statements are known here and not repeated" in said.text
     assert "Prices are made" not in said.text, "the client loads it itself"
-    assert (shop.status["kind"], shop.status["withdrawn"]) == ("admitted", 0)
+    assert (shop.status["kind"], shop.status["items"], shop.status["withdrawn"]) == ("admitted", 4, 0)
     assert shop.faults == ""
 
 
@@ -90,6 +90,8 @@ def test_a_compaction_forgets_what_was_told_so_it_is_told_again(shop: Shop) -> N
     assert len(shop.prompt().out_of_date) == 1
     assert shop.hook("compact", "compact").out == ""
     assert len(shop.start("compacted").out_of_date) == 1
+    shop.end()
+    assert shop.start("resume").out_of_date == []
     assert shop.hook("compact", "compact").out == ""
     assert len(shop.start("compacted").out_of_date) == 1
 

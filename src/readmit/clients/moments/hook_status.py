@@ -7,14 +7,15 @@
 | ``at`` | the moment, as ISO 8601 in UTC |
 | ``client``, ``session`` | the client, and the session as the client names it; empty after a failure |
 | ``moment`` | ``start``, ``prompt``, ``compact`` or ``end`` |
-| ``kind`` | of a return ``admitted``, ``blocked`` or ``reset``; else ``departed``, ``unchanged`` or ``failed`` |
-| ``items`` | how many statements were handed over |
+| ``kind`` | of a return ``admitted``, ``blocked`` or ``reset``; else ``departed`` or ``failed`` |
+| ``items`` | how many statements hold for the session: handed over, or loaded by its client and not found wrong |
 | ``withdrawn`` | how many statements the session was told no longer hold |
 | ``in_doubt`` | how many it was told are in doubt |
 | ``unseen`` | how many sources, files and statements nobody looked at |
 | ``fault`` | why nothing was checked; empty if it was |
 
-``faults.log`` has one line for each failure: the moment in time, the moment of the session, the client, and why.
+A prompt before which nothing fell writes nothing. ``faults.log`` has one line for each failure: when, at which moment,
+in which client, and why.
 """
 
 from __future__ import annotations

@@ -9,11 +9,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from readmit.clients.moments.hook_status import HookStatus
 from readmit.clients.moments.session_file import file_versions, load_session, save_session
 
 if TYPE_CHECKING:
     from readmit.clients.hook import Hook
+    from readmit.clients.moments.hook_status import HookStatus
     from readmit.clients.moments.session_file import SessionFile
     from readmit.clients.project import Project
     from readmit.clients.session import Session
@@ -32,7 +32,9 @@ def check_prompt(hook: Hook, session: Session) -> HookStatus | None:
         return _checked(hook, workspace, project, session, held)
 
 
-def _checked(hook: Hook, workspace: Workspace, project: Project, session: Session, held: SessionFile) -> HookStatus:
+def _checked(
+    hook: Hook, workspace: Workspace, project: Project, session: Session, held: SessionFile
+) -> HookStatus | None:
     from readmit.clients.moments.absence_of_session import leave
     from readmit.clients.moments.session_handover import LEASE, RENEWED, SessionHandover
     from readmit.clients.moments.session_start import import_in_time, loaded_files
@@ -48,7 +50,7 @@ def _checked(hook: Hook, workspace: Workspace, project: Project, session: Sessio
             agent.present(lease=LEASE)
             held = held._replace(renew=time.time() + RENEWED)
         save_session(session, held._replace(files=versions))
-        return HookStatus("unchanged", unseen=len(imported.unread))
+        return None
     leave(workspace, agent)
     handover = SessionHandover(workspace, project, session, files)
     handover.decide(agent)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from readmit.clients.moments.absence_of_session import leave
 from readmit.clients.moments.hook_status import HookStatus
 from readmit.clients.moments.late_work import begin_late_work
-from readmit.clients.moments.session_file import drop_session, load_session
+from readmit.clients.moments.session_file import NEVER_RENEWED, SessionFile, load_session, save_session
 from readmit.clients.project import open_project, project_of
 from readmit.clients.session import session_agent
 
@@ -28,6 +28,8 @@ def end(hook: Hook, project: Project, session: Session) -> HookStatus | None:
     with open_project(project) as workspace:
         leave(workspace, session_agent(workspace, project, session))
     if hook.moment == "end":
-        drop_session(session)
+        if held is not None:
+            # No prompt follows. Whoever resumes the session remembers what it was told.
+            save_session(session, SessionFile(held.cwd, told=held.told, renew=NEVER_RENEWED))
         begin_late_work(hook.client, project, always=True)
     return HookStatus("departed")

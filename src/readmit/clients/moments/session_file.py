@@ -1,7 +1,7 @@
 """What a session holds and on which files that rests, in a file of its own, so that a prompt costs one look at each.
 
-It is written at each return of the session and deleted at its end. If it is lost, prompts say nothing until the next
-start.
+It is written at each return of the session. At its end, only what it was told is left. If it is lost, prompts say
+nothing until the next start.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from readmit.clients.session import Session
 
 _MOST_BYTES = 8 << 20
+NEVER_RENEWED = 1e18
+"""When the lease of a session that ended is renewed."""
 NEVER: tuple[int, ...] = ()
 """The version of a file that is not there, or that changed while it was read."""
 
@@ -81,14 +83,8 @@ def save_session(session: Session, held: SessionFile) -> None:
     replace_file(path, json.dumps(held._asdict(), separators=(",", ":")).encode())
 
 
-def drop_session(session: Session) -> None:
-    """Forget what a session holds: it ended."""
-    with suppress(OSError):
-        _path(session).unlink()
-
-
 def drop_old_sessions(before: float) -> None:
-    """Forget sessions that ended without a word, before a moment in seconds since 1970."""
+    """Forget sessions that were not heard of since a moment, in seconds since 1970."""
     for path in (data_folder() / "sessions").glob("*.json"):
         with suppress(OSError):
             if path.stat().st_mtime < before:

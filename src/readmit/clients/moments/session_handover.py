@@ -35,6 +35,8 @@ LEASE = 24 * 3_600
 RENEWED = LEASE // 3
 """Seconds after which a prompt renews it."""
 _MOST_UNREAD = 5
+_MOST_TOLD = 500
+"""Most items that a session file remembers as told. What fell before those is not told again after a compaction."""
 
 
 class SessionHandover:
@@ -93,7 +95,8 @@ class SessionHandover:
     def status(self, imported: Imported) -> HookStatus:
         """What the return came to, in numbers."""
         found = self._sorted
-        items, out = len(found.owed) + len(found.holds) + len(found.new), len(found.out) + found.unlisted
+        items = len(found.owed) + len(found.holds) + len(found.new) + len(found.standing)
+        out = len(found.out) + found.unlisted
         return HookStatus(self._returned.kind, items, out, len(found.doubted), found.unseen + len(imported.unread))
 
     def keep(self, agent: Agent, told: Collection[str]) -> None:
@@ -113,7 +116,7 @@ class SessionHandover:
             lines=self._sorted.standing,
             files={**file_versions(sorted(probes)), **self._files},
             probes=probes,
-            told=tuple(dict.fromkeys((*told, *fell))),
+            told=tuple(dict.fromkeys((*told, *fell)))[-_MOST_TOLD:],
             renew=time.time() + RENEWED,
         )
         save_session(self._session, held)
@@ -136,7 +139,7 @@ class SessionHandover:
         if found.unseen:
             yield f"{counted(found.unseen, 'statement')} whose source could not be looked at"
         if view is not None and view.unheeded:
-            yield f"{counted(view.unheeded, 'observation')} on which nothing rests yet"
+            yield f"{counted(view.unheeded, 'observation')} on which nothing rests, for what they may have changed"
         if found.unvouched:
             yield f"{counted(found.unvouched, 'statement')} from tools or transcripts, which nobody has confirmed"
         if found.left_out:

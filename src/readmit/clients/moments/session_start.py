@@ -38,15 +38,16 @@ _CONTINUES = frozenset({"resume", "compact", "fork"})
 def start(hook: Hook, project: Project, session: Session, source: str) -> HookStatus:
     """Return for a session and say what it may rely on."""
     before = load_session(session)
+    told = before.told if before is not None else ()
     # What it was told may have been lost with the conversation.
-    told = before.told if before is not None and source == "compact" else ()
+    lost = told if source == "compact" else ()
     with open_project(project) as workspace:
         files = loaded_files(project, session)
         imported = import_in_time(workspace, project, files, hook)
         agent = session_agent(workspace, project, session)
         is_known = begin_absence(workspace, project, session, agent)
         handover = SessionHandover(workspace, project, session, files)
-        handover.decide(agent, also=told, everything=not is_known and source in _CONTINUES)
+        handover.decide(agent, also=lost, everything=not is_known and source in _CONTINUES)
         hook.answer.give(handover.text(imported, is_new=not is_known))
         handover.keep(agent, told)
     begin_late_work(hook.client, project, always=bool(imported.unread))
