@@ -15,6 +15,7 @@ from readmit import Answer, Pair, Verdict, Workspace
 from readmit.errors import ConflictError, NotAllowedError, RateError, RecordError, UnknownError
 from readmit.events import EventKind
 from readmit.lab import Link, digest
+from readmit.memory import Memory
 from readmit.records.acts.event import Supersede
 from readmit.records.identity import own_space
 from tests.cli.run import run
@@ -134,6 +135,10 @@ NAMING: dict[str, Attempt] = {
     "progress": lambda it, id: it.mal.progress("x", obligation=id),
     "remember": lambda it, id: it.agent.remember("x", bound_to=id),
     "come_back": lambda it, id: it.agent.come_back(checkpoint=id),
+    "forget": lambda it, id: it.mal.admin.forget(id, reason="x"),
+    "forget, with a guess of what it says": lambda it, id: it.mal.admin.forget(id, reason="mine"),
+    "forget with what is there": lambda it, id: it.mal.admin.forget("h", id, reason="x"),
+    "form a memory": lambda it, id: Memory.open(it.mal, "scopedmem").form("x", by="mal", sources=[id]),
     "append": lambda it, id: it.mal.admin.write(EventKind.SUPERSEDE, Supersede(target=id, successor=id)),
 }
 CITING: dict[str, Attempt] = {
@@ -142,6 +147,9 @@ CITING: dict[str, Attempt] = {
     "sources of a frontier": lambda it, id: it.mal.progress("x", obligation="o", sources=[it.digests[id]]),
     "suspect": lambda it, id: it.mal.judge(Pair(item="h", evidence=it.digests[id])),
     "judge": lambda it, id: it.mal.judge(verdict(it, "h", it.digests[id])),
+    "forget": lambda it, id: it.mal.admin.forget(it.digests[id], reason="x"),
+    "form a memory": lambda it, id: Memory.open(it.mal, "scopedmem").form("x", by="mal", evidence=[it.digests[id]]),
+    "form a memory of it": lambda it, id: Memory.open(it.mal, "scopedmem").observe(it.digests[id], by="mal"),
 }
 SITUATIONS: dict[str, Callable[[], Secrets]] = {
     "mal writes": Secrets,

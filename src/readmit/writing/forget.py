@@ -21,6 +21,7 @@ from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Item
 from readmit.records.verdicts import Verdict
 from readmit.text.escapes import format_moment
+from readmit.writing.write_checks import check_governor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,6 +141,8 @@ def forget(writer: Writer, targets: Sequence[str], *, by: str | None, reason: st
     if log.pending:
         raise StoreError("forget: free pages cannot be cleared within a batch; forget after it")
     with log.atomic():
+        # Before anything is looked up: a refusal tells nobody what there is.
+        check_governor(log, writer.author.of(by), writer.policy(), EventKind.FORGET)
         search = _Search(log, [_target(log, name) for name in names])
         search.run()
         if any(text in reason for text in search.texts):
