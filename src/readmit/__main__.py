@@ -40,7 +40,7 @@ def _show_line() -> bool:
 
 
 def _serve(client: str) -> bool:
-    """Serve the tools of a coding agent; false if the command has to say what is wrong."""
+    """Serve the tools of a coding agent; false for an unknown client, or without the package."""
     from readmit.clients.known_clients import CLIENTS
     from readmit.clients.project import project_of
     from readmit.records.error_types import ReadmitError
