@@ -72,11 +72,9 @@ class Shop:
         self.clock = Clock(datetime.now(UTC))
         self.project = project_of(self.top)
         make_private(self.project.folder)
+        prober = partial(SecretFreeLooker, self.project.folder / "looks.json")
         self.workspace = Workspace.open(
-            self.project.store,
-            policy=client_policy(self.project),
-            clock=self.clock,
-            prober=partial(SecretFreeLooker, self.project.folder / "looks.json"),
+            self.project.store, policy=client_policy(self.project), clock=self.clock, prober=prober
         )
 
     def edit(self, number: int, version: int) -> None:
@@ -98,7 +96,7 @@ class Shop:
         begin_absence(self.workspace, self.project, session, agent)
         handover = SessionHandover(self.workspace, self.project, session, files)
         handover.decide(agent)
-        handover.text(imported, is_new=False)
+        handover.text(imported)
         handover.keep(agent, ())
 
     def end(self, session: Session) -> None:
@@ -169,13 +167,13 @@ def play(folder: Path, days: int, sessions: int, step: Callable[[int], None] = l
 
 def results(played: Played, days: int) -> list[Result]:
     """The figures, for a year: played, or what the last two weeks of a shorter time come to."""
-    kept, what = played.sizes[-1], "played"
+    kept, largest, what = played.sizes[-1], played.largest, "played"
     if days < YEAR:
-        weeks = [size for size in played.sizes[:-1] if days % EVERY.days] or played.sizes
+        weeks = played.sizes[: days // EVERY.days]
         each = (weeks[-1] - weeks[-3]) / (2 * EVERY.days)
         kept, what = round(weeks[-1] + each * (YEAR - len(weeks) * EVERY.days)), f"from {days} days"
-    # Erased texts of so many characters lie in pages of their own until the file is rewritten.
-    largest = max(kept + 2 * WORTH_REWRITING, played.largest)
+        # Erased texts of so many characters lie in pages of their own until the file is rewritten.
+        largest = max(kept + 2 * WORTH_REWRITING, largest)
     of = f"{SESSIONS} sessions a day"
     return [
         at_most(f"the store after a year of {of}, rewritten ({what})", kept / 1e6, None, "MB"),

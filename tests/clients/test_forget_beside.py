@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner
 
-from readmit.cli import main
 from readmit.clients.intake import forget_beside
 from readmit.clients.intake.model_drafts import choose_model, read_transcripts
 from readmit.clients.memory_import import import_memory, imported_lines
@@ -18,6 +15,7 @@ from readmit.clients.moments.session_file import SessionFile, load_session, save
 from readmit.clients.project import data_folder, spool_folder
 from readmit.clients.session import Session
 from readmit.clients.take_in import alone
+from tests.cli.run import run, said
 from tests.clients.test_transcripts import Written, claims, model
 
 if TYPE_CHECKING:
@@ -42,10 +40,7 @@ def desk(home: Path, tmp_path: Path) -> Iterator[Written]:
 
 
 def forgotten(desk: Written, *targets: str) -> Any:
-    words = ["forget", *targets, "--reason", "asked for", "--yes", "--json", "--db", str(desk.project.store)]
-    done = CliRunner().invoke(main, words)
-    assert done.exit_code == 0, done.output
-    return json.loads(done.output)
+    return said("forget", *targets, "--reason", "asked for", "--yes", "--db", desk.project.store)
 
 
 def still(text: str) -> list[str]:
@@ -135,10 +130,8 @@ def test_it_refuses_if_that_does_not_end(desk: Written, monkeypatch: pytest.Monk
     desk.says("codex", SAID)
     desk.take()
     with alone(desk.project.folder / "spool.lock"):
-        words = ["forget", *observed(desk, SAID), "--reason", "asked for", "--yes", "--db", str(desk.project.store)]
-        done = CliRunner().invoke(main, words)
-    assert done.exit_code == 1
-    assert "repeat it" in done.output
+        words = ("forget", *observed(desk, SAID), "--reason", "asked for", "--yes", "--db", desk.project.store)
+        assert "repeat it" in run(*words, status=1).output
     assert still(SAID)
 
 

@@ -35,7 +35,7 @@ _SHORTEST = 12
 
 
 class Beside:
-    """What is beside the store of a project, while nobody else takes in or imports; nothing for another store."""
+    """Files beside the store of a project, under the locks of take-in and import. None for another store."""
 
     def __init__(self, project: Project | None) -> None:
         self._project = project
@@ -50,7 +50,7 @@ class Beside:
         return cls(Project(place.parent.name, Path(), Path(), "", place.parent))
 
     def __enter__(self) -> Self:
-        """Wait until what is under way is done: it may be about to write what is to be forgotten."""
+        """Wait for a take-in or an import that is under way: it may be about to write the text again."""
         end = time.monotonic() + _PATIENCE
         for name in () if self._project is None else ("spool.lock", "memory.lock"):
             while not self._locks.enter_context(alone(self._locked(name))):
@@ -80,6 +80,8 @@ def _forget(project: Project, texts: Collection[str], items: Collection[str]) ->
     for path in (*spool_folder().glob("*.jsonl"), *(project.folder / "spool").glob("*.jsonl")):
         left += _forget_spooled(path, texts)
     _forget_sessions(project)
+    # Which version of a file each probe was found in: a probe holds the digest of its text.
+    (project.folder / "looks.json").unlink(missing_ok=True)
     own = [path for path in project.folder.rglob("*") if path.is_file() and not path.name.startswith("store.db")]
     for path in own:
         if _holds(path, texts) and path.parent == project.folder:
