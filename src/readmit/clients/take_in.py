@@ -1,7 +1,7 @@
 """Takes in what sessions of a project wrote into the spool while they worked, in one commit.
 
 What the user said becomes observations by ``user``. Commands and other uses of tools become observations by the
-session, of kind ``tool_result``, several of one turn together; ``intake.retention`` ends their time. Files that a
+session, of kind ``tool_result``, several in a row together; ``intake.retention`` ends their time. Files that a
 session read or wrote become sources that can be looked at again. Nothing here becomes an item: what a tool printed is
 handed over to nobody until somebody, or a probe, vouches for a statement that rests on it.
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 SAID, DONE = "said-", "tool-"
 """How ids of observations begin: of the user's words, and of what a session did."""
-MOST_TOGETHER = 3_000
+MOST_TOGETHER = 8_000
 """Most characters of uses of tools that are one observation."""
 MOST_LINES = 20_000
 """Most lines of the spool that one take-in reads. The next one reads the others."""
@@ -111,7 +111,7 @@ def alone(path: Path) -> Iterator[bool]:
 
 
 class _Group(NamedTuple):
-    """Lines of one turn of a session that are one observation."""
+    """Lines of a session, one after the other, that are one observation."""
 
     project: Project
     told: list[tuple[SpoolLine, Told]]
@@ -166,14 +166,14 @@ class _Batch:
         Where observations begin depends on the lines alone, and it ends between two of them. So whoever reads the same
         lines again, or the rest of them, makes the same observations.
         """
-        turn: tuple[str, ...] | None = None
+        work: tuple[str, ...] | None = None
         size = 0
         for number, line in enumerate(lines):
             told, project = told_by(line), self._project_of(line)
-            if _turn(line) != turn or (told.done and size and size + len(told.done) > MOST_TOGETHER):
+            if _work(line) != work or (told.done and size and size + len(told.done) > MOST_TOGETHER):
                 if number and (time.monotonic() > until or self.counts["lines"] + number >= MOST_LINES):
                     return number
-                turn, size = _turn(line), 0
+                work, size = _work(line), 0
                 self._groups.append(_Group(project, []))
             size += len(told.done)
             self._read_line(line, told, project)
@@ -271,9 +271,9 @@ class _Batch:
         return session if swept(self._log, session) is None else session.partition(":")[0]
 
 
-def _turn(line: SpoolLine) -> tuple[str, ...]:
+def _work(line: SpoolLine) -> tuple[str, ...]:
     """What lines of one observation have in common."""
-    return (line.client, *map(line.text, ("session_id", "agent_id", "cwd", "prompt_id", "turn_id")))
+    return (line.client, *map(line.text, ("session_id", "agent_id", "cwd")))
 
 
 def _id(beginning: str, line: SpoolLine) -> str:

@@ -30,8 +30,8 @@ LIFETIME = timedelta(days=14)
 """How long a result of a tool, and the text of a file, is kept if nothing rests on it."""
 EVERY = timedelta(days=7)
 """Time between two searches of the log. Each reads all of it: seconds, for a long one."""
-WORTH_REWRITING = 12_000_000
-"""So many erased characters leave enough free space in the file that it is rewritten: about once a month."""
+WORTH_REWRITING = 6_000_000
+"""So many erased characters leave enough free space in the file that it is rewritten: about twice a month."""
 SPOOL_DAYS = 30
 """A spool file of a folder that no session came back to is deleted after so many days."""
 
