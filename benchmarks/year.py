@@ -96,7 +96,7 @@ class Shop:
         begin_absence(self.workspace, self.project, session, agent)
         handover = SessionHandover(self.workspace, self.project, session, files)
         handover.decide(agent)
-        handover.text(imported)
+        handover.text(imported, is_new=True)
         handover.keep(agent, ())
 
     def end(self, session: Session) -> None:
