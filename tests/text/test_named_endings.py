@@ -33,10 +33,30 @@ CASES = {
     "words of the slot name nothing": Named(
         "I no longer travel to Lisbon.", ("Lisbon in March.",), ("I travel to Lyon.",), about="travel.plan"
     ),
+    "the last word of the slot names with another": Named(
+        "I used to like chamber music.", ("Chamber music is great.",), ("I like organ music.",), about="music.chamber"
+    ),
     "words of attitude name nothing": Named("I used to love Lisbon.", (), ("I love Lyon.", "I am a fan of Porto.")),
     "what an earlier one itself ended is not stated in it": Named(
         "I no longer like Lisbon.", (), ("I used to like Lisbon, but now Lyon is best.",)
     ),
+    "not what shares the words before": Named(
+        "Speaking of odd things, I used to like the painter Ana Ruiz, but I don't really feel her work anymore.",
+        ("Ana Ruiz is a painter that I admire.",),
+        ("I saw many odd things in Lyon.", "I really like the work of Tomas Berg.", "Her work moves me."),
+    ),
+    "not what shares the kind of thing": Named(
+        "I used to be all about history books with maps and letters.",
+        (),
+        ("Maps are what I collect.", "I really enjoy letters.", "I read books at night.", "I know history well."),
+    ),
+    "what shares half of a name": Named(
+        "I no longer enjoy mountain bike tours.", ("I have a mountain bike.",), ("I like boat tours.",)
+    ),
+    "a word that an adverb stands before": Named(
+        "I'm really tired of Porto.", ("Porto is great.",), ("I'm really keen on Lyon.",)
+    ),
+    "nothing, where it only refers": Named("I don't like his songs anymore.", (), ("I love the songs of Berg.",)),
     "the same thing taken up again ends the dislike": Named(
         "I used to dislike Lisbon, but I have grown to like it.", ("I dislike Lisbon.",), ("I dislike Lyon.",)
     ),
@@ -51,7 +71,14 @@ def test_an_ending_names_what_it_ends(name: str) -> None:
 
 
 def test_a_run_that_many_statements_share_is_a_theme() -> None:
-    some = {str(number): f"I saw a film by Ramsay, number {number}." for number in range(WIDEST + 1)}
+    some = {str(number): f"I saw a film by Lynne Ramsay, number {number}." for number in range(WIDEST + 1)}
+    assert named_by("I no longer watch films by Lynne Ramsay.", some) == ()
+    del some["0"]
+    assert named_by("I no longer watch films by Lynne Ramsay.", some) == tuple(some)
+
+
+def test_a_single_word_names_one_thing_or_two() -> None:
+    some = {str(number): f"I saw a film by Ramsay, number {number}." for number in range(3)}
     assert named_by("I no longer watch films by Ramsay.", some) == ()
     del some["0"]
     assert named_by("I no longer watch films by Ramsay.", some) == tuple(some)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from readmit.text.english import common_words, flat, straight, word_list
@@ -39,6 +40,7 @@ _FROM_TO = re.compile(r"\bfrom (?P<old>.{2,80}?) (?:back )?to (?P<new>.{2,})", r
 _CHANGES = re.compile(
     r"\b(?:chang|updat|switch|revert|mov|rais|lower|increas|decreas|reduc|extend|adjust)\w*\b", re.IGNORECASE
 )
+_ADVERB = re.compile(r"\w{3,}ly")
 _WORD = re.compile(r"[\w$#%&.]*\w(?:'\w+)?")
 _PRONOUN = re.compile(r"\b(?:it|its|them|they|those|that|this|him|her|his|their)\b", re.IGNORECASE)
 
@@ -50,7 +52,7 @@ def sentences_of(text: str) -> Iterator[str]:
 
 def clauses_of(sentence: str) -> tuple[tuple[str, ...], tuple[Run, ...]]:
     """The clauses of a sentence that state something, and the runs of words whose state it says has ended."""
-    moved = _FROM_TO.search(sentence) if _CHANGES.search(sentence) else None
+    moved = _moved(sentence)
     if moved is not None:
         return (moved["new"],), tuple(runs(moved["old"]))
     clauses = [clause for clause in _CONTRAST.split(sentence) if clause.strip()]
@@ -90,6 +92,10 @@ def words_of(text: str) -> list[str]:
 
 WIDEST = 8
 """A run that more statements than this share names a theme, not one thing that can end."""
+WIDEST_WORD = 2
+"""The same for a single word."""
+MOST_RUNS = 2
+"""Of more runs than this, none that is a single word is the name of what ended."""
 
 
 def same_theme(one: str | None, other: str | None) -> bool:
@@ -103,32 +109,66 @@ def named_by(ending: str, statements: Mapping[str, str], *, about: str = "") -> 
     Words of its slot, ``about``, and words of attitude ("love", "fan") name nothing: every statement
     about a taste has them. A text that does not say that something ended names nothing.
     """
-    general = content_words(" ".join(name_words(about)))
+    # The last word of a slot's name is the most particular one: with another it may name the thing, alone it does not.
+    slot = [content_words(" ".join(words)) for words in (name_words(about), name_words(about)[:-1])]
     stated = {name: f" {' '.join(words_of(_stated(text)))} " for name, text in statements.items()}
     found: set[str] = set()
-    for run in _ended(ending):
-        holding = {
-            part: [name for name, text in stated.items() if f" {' '.join(part)} " in text]
-            for part in _parts(run)
-            if not content_words(" ".join(part)) - _attitudes() <= general
-        }
-        held = [part for part, names in holding.items() if names]
-        longest = [part for part in held if len(part) == max(map(len, held))]
-        rarest = min((holding[part] for part in longest), key=len, default=[])
-        found.update(rarest if len(rarest) <= WIDEST else ())
+    for clause in _ended(ending):
+        held = [
+            (part, names)
+            for part in _names_in(clause)
+            if not content_words(" ".join(part)) <= slot[len(part) > 1]
+            if (names := [name for name, text in stated.items() if f" {' '.join(part)} " in text])
+        ]
+        part, names = min(held, key=lambda one: (-len(one[0]), len(one[1])), default=((), []))
+        found.update(names if len(names) <= (WIDEST if len(part) > 1 else WIDEST_WORD) else ())
     return tuple(name for name in statements if name in found)
 
 
-def _ended(text: str) -> Iterator[Run]:
+def _ended(text: str) -> Iterator[str]:
+    """The words of each clause of a text in which what it ends is named."""
     for sentence in sentences_of(text):
-        yield from clauses_of(sentence)[1]
         if over := _OVER.search(sentence):
-            yield from runs(over["old"])
+            yield over["old"]
+        if moved := _moved(sentence):
+            yield moved["old"]
+            continue
+        for clause in _CONTRAST.split(sentence):
+            if ENDS.search(clause):
+                before, *after = ENDS.split(clause)
+                yield " ".join(after) if any(_plain_runs(" ".join(after))) else before
+
+
+def _names_in(clause: str) -> Iterator[Run]:
+    """Candidates for the name of the thing that a clause ends, the last first."""
+    found = list(_plain_runs(clause))
+    for run in reversed(found):
+        # "Films by Ramsay" names Ramsay; of a longer list one word names nothing, nor does one that "his" refers.
+        alone = run is found[-1] and len(found) <= MOST_RUNS and not _PRONOUN.search(clause)
+        yield from (
+            part for part in _parts(run) if (len(part) > 1 and 2 * len(part) >= len(run)) or (run == part and alone)
+        )
+
+
+def _plain_runs(text: str) -> Iterator[Run]:
+    """Runs of content words, cut at words of attitude and at adverbs, which name nothing."""
+    for run in runs(text):
+        for is_name, part in groupby(run, key=_may_name):
+            if is_name:
+                yield tuple(part)
+
+
+def _may_name(word: str) -> bool:
+    return bool(content_words(word) - _attitudes()) and not _ADVERB.fullmatch(word)
 
 
 def _stated(text: str) -> str:
     """The part of a text that states something. One that only ends states that."""
     return " ".join(part for sentence in sentences_of(text) for part in clauses_of(sentence)[0]) or text
+
+
+def _moved(sentence: str) -> re.Match[str] | None:
+    return _FROM_TO.search(sentence) if _CHANGES.search(sentence) else None
 
 
 def _parts(run: Run) -> Sequence[Run]:
