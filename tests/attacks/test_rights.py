@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import AsyncWorkspace, Subscription
-from readmit.errors import LeaseError, NotAllowedError, QuarantineError, RecordError, UnknownError
+from readmit import AsyncWorkspace, Reason, Subscription
+from readmit.errors import ExposureError, LeaseError, NotAllowedError, QuarantineError, RecordError, UnknownError
 from readmit.events import EventKind
 from readmit.lab import as_readmit
 from readmit.memory import Memory
@@ -244,6 +244,20 @@ def test_a_return_of_another_principal_is_as_unknown_as_one_that_never_was() -> 
     assert said[0] == said[1]
     for name in ("ann", "boss"):
         assert scene.team.principal(name).returned(scene.back.id).items == scene.back.items
+
+
+def test_who_asks_for_the_view_of_another_learns_nothing_of_how_it_stands() -> None:
+    scene: Any = Away()
+    mal = scene.team.principal("mal").agent("mal", role="planner", task="trip").delivery(Away.RETURN, secret="guessed")
+    said = []
+    # It waits, it is outdated because its reader left again, and its item fell.
+    for change in (lambda: None, scene.depart, lambda: scene.team.revoke("h", by="bob")):
+        change()
+        with pytest.raises(ExposureError) as error:
+            mal.expose()
+        said.append((error.value.reasons, str(error.value)))
+    assert said == [said[0]] * 3
+    assert said[0][0] == (Reason.BINDING_MISMATCH,)
 
 
 def test_an_event_loop_refuses_it_too(place: Path | str) -> None:

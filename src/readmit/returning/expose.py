@@ -187,8 +187,11 @@ def _answer(log: Log, event: Event, asker: Asker, before: Event | None) -> _Answ
     admitted = event.payload.kind == "admitted"
     if digest_of(stored.body) != event.payload.decision or (admitted and stored.seal is None):
         return _Answer((Reason.LOG_ALTERED,), advice="The decision that is filed is not the one in the log")
+    if not issued_to(event, asker):
+        # Before anything is judged: nobody else learns how the view stands.
+        return _Answer((Reason.BINDING_MISMATCH,))
     if not admitted:
-        return _without_view(event, asker, decode(stored.body, Decision, what="decision"))
+        return _without_view(decode(stored.body, Decision, what="decision"))
     learnt = log.learnt
     if advice := lagging(log, asker.now, asker.policy):
         return _Answer((Reason.CLOCK_SKEW,), advice=advice)
@@ -213,10 +216,8 @@ def _answer(log: Log, event: Event, asker: Asker, before: Event | None) -> _Answ
         return _Answer((Reason.INTERNAL_ERROR,))
 
 
-def _without_view(event: Event, asker: Asker, decision: Decision) -> _Answer:
-    """A return that was not admitted has nothing to hand over. Only its own workload learns why."""
-    if not issued_to(event, asker):
-        return _Answer((Reason.BINDING_MISMATCH,))
+def _without_view(decision: Decision) -> _Answer:
+    """A return that was not admitted has nothing to hand over, and its own workload learns why."""
     if decision.kind == "reset":
         return _Answer(decision.reasons, advice="The return was reset: there is no view, and its bank is empty")
     lacking = f"; missing: {', '.join(decision.missing)}" if decision.missing else ""
