@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit.clients.intake import model_drafts
-from readmit.clients.intake.model_drafts import Drafted, choose_model, chosen_model, read_transcripts
+from readmit.clients.intake.model_drafts import Drafted, choose_model, chosen_model, opened, read_transcripts
 from readmit.clients.intake.transcripts import known_transcript, load_transcripts, new_turns
 from readmit.clients.known_clients import claude_slug
 from readmit.clients.project import data_folder
+from readmit.errors import ModelError
 from readmit.testing import ScriptedModel
 from tests.clients.payloads import SESSION
 from tests.clients.test_take_in import KEY, Desk
@@ -297,6 +298,56 @@ def test_the_late_work_of_a_session_asks_the_endpoint_that_the_user_chose(
     assert len(Endpoint.asked) == 1
     desk.workspace = type(desk.workspace).open(desk.project.store)
     assert [one.text for one in desk.drafts()] == [SAID]
+
+
+CLIENT = """#!/bin/sh
+printf '%s\\n' "$@" > "{record}"
+pwd >> "{record}"
+cat > /dev/null
+echo '```json'
+cat <<'END'
+{answer}
+END
+echo '```'
+"""
+
+
+def test_a_clients_headless_mode_is_asked_without_hooks_and_tools(
+    desk: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs, record = tmp_path / "bin", tmp_path / "record"
+    programs.mkdir()
+    (programs / "claude").write_text(CLIENT.format(record=record, answer=json.dumps(claims(SAID))))
+    (programs / "claude").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(model_drafts, "MOST_OF_CLIENT", 1)
+    desk.says("codex", SAID)
+    assert desk.draft("client:claude-code").items == 1
+    words = record.read_text().splitlines()
+    assert {"--print", "--strict-mcp-config", "--no-session-persistence", '{"disableAllHooks":true}'} <= set(words)
+    assert words[words.index("--tools") + 1] == ""
+    assert "readmit-ask-" in words[-1], "not in a folder of the user's"
+    desk.says("codex", SAID)
+    assert "today" in desk.draft("client:claude-code").failed
+
+
+@pytest.mark.parametrize(("program", "why"), [("exit 3", "status 3"), ("", "no JSON")])
+def test_a_client_that_fails_gives_no_draft(
+    program: str, why: str, desk: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "codex").write_text(f"#!/bin/sh\n{program}\n")
+    (tmp_path / "codex").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    desk.says("codex", SAID)
+    failed = desk.draft("client:codex").failed
+    assert failed
+    assert why in failed or program == ""
+    assert desk.drafts() == []
+
+
+def test_a_client_that_cannot_be_asked_is_named() -> None:
+    with pytest.raises(ModelError, match="client:codex"):
+        opened("client:gemini")
 
 
 KILLED = """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from contextlib import closing
 from datetime import UTC, datetime
 from difflib import unified_diff
 from pathlib import Path
@@ -75,15 +74,13 @@ def install_client(
 
 def _choose_model(line: str) -> str:
     """Choose the model that reads transcripts, if the line names one, and say what follows."""
-    from readmit.clients.intake.model_drafts import choose_model
-    from readmit.models import open_model
+    from readmit.clients.intake.model_drafts import choose_model, opened
 
     if line == "none":
         choose_model("")
         return "No model reads what you say in sessions."
     # A wrong name is said now, and not in the log of a session to come.
-    with closing(open_model(line)) as model:
-        name = model.name
+    name = opened(line).name
     choose_model(line)
     return f"What you say in sessions is sent to {one_line(name)}, without secrets. What it drafts waits for you."
 

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from readmit.clients.intake.headless_client import LINE, HeadlessClient
 from readmit.clients.intake.transcripts import load_transcripts, new_turns, save_transcripts
 from readmit.clients.moments.hook_status import replace_file
 from readmit.clients.project import data_folder, make_private
 from readmit.inference import Inference
 from readmit.inference.ingestion import conversation
+from readmit.models import open_model
 from readmit.records.canonical import digest
 
 if TYPE_CHECKING:
@@ -36,8 +38,8 @@ TURNS = "turns-"
 """How ids of observations from transcripts begin."""
 VARIABLE = "READMIT_MODEL"
 """The environment variable that names a model for one process, and wins over the chosen one."""
-MOST_A_DAY = 100
-"""Most requests to the model for one project and day. The next day reads on."""
+MOST_A_DAY, MOST_OF_CLIENT = 100, 20
+"""Most requests for one project and day: to a model, and to a client of the user's. The next day reads on."""
 _TOGETHER = 12_000
 """Most characters of turns in one request."""
 
@@ -69,6 +71,13 @@ def choose_model(line: str) -> None:
     replace_file(_settings(), json.dumps({"model": line}).encode())
 
 
+def opened(line: str) -> Model:
+    """The model that a line names: any of ``readmit.models``, or a client of the user's."""
+    if line.startswith(LINE):
+        return HeadlessClient(line.removeprefix(LINE))
+    return open_model(line)
+
+
 def read_transcripts(
     workspace: Workspace, project: Project, model: Model | str, *, deadline: float | None = None
 ) -> Drafted:
@@ -77,14 +86,17 @@ def read_transcripts(
     How far each was read is saved after every request, so whoever is killed repeats one at most, with the same result.
     """
     known, found = _of_today(load_transcripts(project)), Drafted()
+    if is_client := isinstance(model, str) and model.startswith(LINE):
+        model = opened(str(model))
+    most = MOST_OF_CLIENT if is_client else MOST_A_DAY
     # Newest first: what was said last is what the next session needs.
     for path, one in sorted(known.files.items(), key=lambda file: -file[1].since):
         new, seen = new_turns(path, one)
         # Opened only if there is something to ask.
         for part, end in _parts(new):
             late = deadline is not None and time.monotonic() > deadline
-            if late or known.asked >= MOST_A_DAY:
-                return found._replace(failed="no time left" if late else f"{MOST_A_DAY} requests were made today")
+            if late or known.asked >= most:
+                return found._replace(failed="no time left" if late else f"{most} requests were made today")
             known.asked += 1
             save_transcripts(project, known)
             items, failure = _draft(workspace, model, part, seen)
