@@ -78,6 +78,7 @@ SUITES = {
         "the client longer than a whole plain insert takes on a fast disk. The ratio is better where a commit waits "
         "for a slow disk or a replica.",
     ),
+    "week": Suite("A week in a life: stale lines that stand in the first requests of five sessions"),
     "verifier": Suite("The verifier besides its model", core=False),
     "implicit": Suite("Proposing pairs: recall on STALE Type II, the hard haystack first", core=False, data=True),
     "tokens": Suite("What a return costs in tokens", core=False, data=True),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tests.clients.played import PlayedClient
-from tests.clients.told import withdrawn_in
+from tests.clients.told import NOT_CHECKED, withdrawn_in
 
 from benchmarks.week.commits import COMMITS, start_repository
 from benchmarks.week.sessions import BECOME_FALSE, SESSIONS
@@ -35,6 +35,8 @@ class Count(NamedTuple):
     """Lines that it withdraws although they are true."""
     true: int
     """Lines in it that are true."""
+    late: bool = False
+    """Whether it says that something was not checked in time, as on a busy machine."""
 
 
 class Team(Protocol):
@@ -79,6 +81,7 @@ def _count(number: int, request: list[str], lines: Iterable[str]) -> Count:
         standing=tuple(line for line in there if line in false and line not in withdrawn),
         wronged=tuple(line for line in there if line not in false and line in withdrawn),
         true=sum(line not in false for line in there),
+        late=any(NOT_CHECKED in text or ": timeout: " in text for text in request[-1:]),
     )
 
 
