@@ -39,8 +39,13 @@ def begin_late_work(client: str, project: Project, *, always: bool = False) -> N
     here = str(project.worktree / project.package)
     words = [sys.executable, *ISOLATED, "-m", "readmit.clients.moments.late_work", client, here]
     nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
-    with suppress(OSError, NotImplementedError):
-        os.posix_spawn(sys.executable, words, os.environ, file_actions=nowhere, setsid=True)
+    with suppress(OSError):
+        try:
+            os.posix_spawn(sys.executable, words, os.environ, file_actions=nowhere, setsid=True)
+        except NotImplementedError:  # of some systems; this takes longer
+            from subprocess import DEVNULL, Popen
+
+            Popen(words, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True)  # noqa: S603 - our own words
 
 
 def work(client: str, here: Path) -> None:
