@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from readmit.clients.intake.spool_files import SpoolLine
     from readmit.clients.intake.told import Told, Touched
+    from readmit.clients.intake.touched_files import Source
     from readmit.clients.intake.transcripts import Transcript
     from readmit.clients.project import Project
     from readmit.workspace.workspace import Workspace
@@ -89,6 +90,7 @@ def take_in(workspace: Workspace, project: Project, *, deadline: float | None = 
         batch = _Batch(workspace, project)
         pieces = [(path, batch.read(path, until)) for path in claim(project)]
         batch.ask_git()
+        batch.judge_files()
         with workspace.batch():
             batch.write()
         batch.note_transcripts()
@@ -131,6 +133,7 @@ class _Batch:
         self._touched: dict[tuple[Path, str, int, int], tuple[Project, Touched, str]] = {}
         self._ignored: dict[Path, set[str]] = {}
         self._named: dict[Path, set[str]] = {}
+        self._sources: list[tuple[Project, Source, str]] = []
         self._transcripts: dict[str, Transcript] = {}
 
     def read(self, path: Path, until: float) -> list[SpoolLine] | None:
@@ -219,6 +222,15 @@ class _Batch:
             names = {name for there, name, *_ in self._touched if there == top} | self._named.get(top, set())
             self._ignored[top] = ignored_names(project, sorted(names))
 
+    def judge_files(self) -> None:
+        """Find which files are sources: before the commit, because a session's start waits for that one."""
+        for (top, name, *_), (project, touched, by) in self._touched.items():
+            found = "ignored" if name in self._ignored[top] else fit_source(project, name, touched)
+            if isinstance(found, str):
+                self.counts["ignored" if found in ("ignored", "secret") else "changed"] += 1
+            else:
+                self._sources.append((project, found, by))
+
     def note_transcripts(self) -> None:
         """Keep where transcripts of these sessions are, for a model that the user may choose."""
         known = load_transcripts(self._project)
@@ -236,12 +248,8 @@ class _Batch:
         for group in self._groups:
             if group.told:
                 self._write_group(group)
-        for (top, name, *_), (project, touched, by) in self._touched.items():
-            found = "ignored" if name in self._ignored[top] else fit_source(project, name, touched)
-            if isinstance(found, str):
-                self.counts["ignored" if found in ("ignored", "secret") else "changed"] += 1
-            else:
-                self.counts["files"] += observe_source(self._workspace, project, found, self._writer(by))
+        for project, source, by in self._sources:
+            self.counts["files"] += observe_source(self._workspace, project, source, self._writer(by))
 
     def _write_group(self, group: _Group) -> None:
         line = group.told[0][0]

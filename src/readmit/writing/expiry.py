@@ -49,15 +49,21 @@ def expire(
     log, moment = writer.log, utc(before, field="before")
     if log.pending:
         raise StoreError("expire: not within a batch; do it after the batch")
-    with log.atomic():
-        known = remnants(log.commits)
-        over: dict[str, Event] = {}
-        used: set[str] = set()
-        for event in log.tail():
+    over: dict[str, Event] = {}
+    used: set[str] = set()
+    # Reading a long log takes seconds, in which others may write. What they wrote is read with the log held.
+    with log.reading():
+        seen, known = log.head, remnants(log.commits)
+        for event in log.tail(until=seen):
             used.update(_rests_on(event.payload))
             is_old = isinstance(event.payload, Evidence) and event.learnt < moment and event.epoch not in known
             if is_old and is_meant(event):
                 over[event.digest] = event
+    with log.atomic():
+        known = remnants(log.commits)
+        for event in log.tail(since=seen):
+            used.update(_rests_on(event.payload))
+        over = {digest: event for digest, event in over.items() if event.epoch not in known}
         gone = [event for digest, event in over.items() if digest not in used][:MOST]
         if gone:
             epochs = tuple(event.epoch for event in gone)
