@@ -28,13 +28,14 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path / "shop")
 
 
-def checked(project: Project, says: str = "", *options: str, file: str = "CLAUDE.md", status: Status) -> str:
+def checked(project: Project, says: str = "", *options: str, file: str = "CLAUDE.md", status: Status | None) -> str:
     """What a check prints, in bounded time and memory."""
     if says:
         (project.root / file).write_text(says)
     start = sum(os.times()[:4])
     done = run("check", project.root / file, "--root", project.root, *options, status=status)
     assert sum(os.times()[:4]) - start < 60, "seconds of processor time"
+    assert done.exit_code in set(Status)
     assert getrusage(RUSAGE_CHILDREN).ru_maxrss < 2_200_000, "kilobytes"
     return done.output
 
@@ -98,6 +99,47 @@ def test_a_hostile_repository_takes_bounded_time_and_memory_and_has_a_status_of_
     assert len(told.splitlines()) == 1
     assert len(told) < 400
     assert named in told
+
+
+HOSTILE_CODE = {
+    "deep brackets in JavaScript": ("a.js", "class Basket {}\nconst a = " + "[" * DEEP),
+    "deep templates in JavaScript": ("a.js", "class Basket {}\n" + "`${" * DEEP),
+    "a huge line of TypeScript": ("a.ts", "class Basket { " + "x" * 1_900_000),
+    # What a parser makes of these grows with the square of their size.
+    "broken text in TypeScript": ("a.ts", "class Basket {}\n" + 'r#"' * 300_000),
+    "deep generics in TypeScript": ("a.tsx", "class Basket {}\nlet a: " + "A<" * DEEP),
+    "deep blocks in Go": ("a.go", "package a\ntype Basket struct {}\nfunc b() {" + "{" * DEEP),
+    "broken operators in Go": ("a.go", "package a\ntype Basket struct {}\n" + "a<" * 300_000),
+    "deep closures in Rust": ("a.rs", "struct Basket {}\nfn a() { " + "|x| " * DEEP),
+    "broken text in Rust": ("a.rs", "struct Basket {}\n" + 'r#"' * 300_000),
+    "variables that double each other": (
+        "Makefile",
+        "".join(f"A{one} = $(A{one + 1}) $(A{one + 1}) $(A{one + 1}) $(A{one + 1})\n" * 1 for one in range(60))
+        + "$(A0): x\n",
+    ),
+    "many recipes": ("justfile", "a b: c\n" * 100_000),
+    "many services": ("compose.yaml", "services:\n" + " " * 500_000 + "\n" * 100_000),
+    "many lines of Go": ("a.go", "package a\n" + "\n" * 300_000),
+    "many imports": ("a.ts", "class Basket {}\n" + "import Basket " * 100_000),
+    "deep tables in Cargo.toml": ("Cargo.toml", "[" + ".".join("a" * 2_000) + "]\nb = 1\n"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE_CODE)
+def test_hostile_code_of_other_languages_takes_bounded_time_and_memory(what: str, project: Project) -> None:
+    file, text = HOSTILE_CODE[what]
+    (project.root / file).write_text(text)
+    says = (
+        "`Basket.none_such`, `Basket::new`, `make none`, `just none`, `docker compose up none`, `cargo run --bin none`"
+    )
+    checked(project, says, "--timeout", "100", status=None)
+
+
+def test_a_file_that_takes_too_long_to_parse_lets_nothing_be_said_about_its_types(project: Project) -> None:
+    (project.root / "a.ts").write_text("class Basket { add() {} }\n")
+    assert "Basket has no none_such" in checked(project, "`Basket.none_such`", status=Status.ERROR)
+    (project.root / "b.ts").write_text("class Basket {}\n" + 'r#"' * 300_000)
+    checked(project, "`Basket.none_such`", status=Status.OK)
 
 
 CONFUSED = {

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .project import Project, checked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 CORPUS = Path(__file__).parent / "corpus"
 PROJECTS = tuple(sorted(path.stem for path in CORPUS.glob("*.txt")))
@@ -136,6 +136,11 @@ class Tally:
     false: int = 0
     said: list[str] = field(default_factory=list)
 
+    @property
+    def stale(self) -> int:
+        """How many lines were stale."""
+        return sum((self.true + self.missed).values())
+
     def add(self, other: Tally) -> None:
         self.true += other.true
         self.missed += other.missed
@@ -195,6 +200,37 @@ def false_alarms(corpus: Corpus) -> list[tuple[str, list[str]]]:
     return [(lines.get(place, ""), said) for place, said in found.items()]
 
 
+def figures(languages: Sequence[str]) -> Iterator[str]:
+    """Rows of tables: what is found and what is false, of the two thirds first and then of the unseen one."""
+    yield "| language | mutations | stale lines | found | of these without a history | true lines | false alarms |"
+    yield "|---|---|---|---|---|---|---|"
+    for unseen in (False, True):
+        kinds: dict[bool, Tally] = {True: Tally(), False: Tally()}
+        for language in languages:
+            corpus = corpus_of(language)
+            past, never = (measured(corpus, with_history=one, unseen=unseen) for one in (True, False))
+            kinds[True].add(past)
+            kinds[False].add(never)
+            chosen = [line for *_, line in corpus.lines if is_unseen(line) == unseen]
+            wrong = sum(is_unseen(line) == unseen for line, _ in false_alarms(corpus))
+            count = sum(one.is_unseen == unseen for one in corpus.mutations)
+            yield (
+                f"| {language}{', unseen' if unseen else ''} | {count} | {past.stale} | {_share(past)} "
+                f"| {_share(never)} | {len(chosen)} | {wrong} + {past.false} + {never.false} |"
+            )
+        yield from (
+            f"| {kind}{', unseen' if unseen else ''} | {count} | {kinds[True].true[kind]} | {kinds[False].true[kind]} |"
+            for kind, count in sorted((kinds[True].true + kinds[True].missed).items())
+        )
+        yield f"| all | {kinds[True].stale} | {_share(kinds[True])} | {_share(kinds[False])} | {kinds[True].false} |"
+        yield f"| listed as not checked | {kinds[True].listed} | {kinds[False].listed} |"
+
+
+def _share(tally: Tally) -> str:
+    found = sum(tally.true.values())
+    return f"{found} ({found / tally.stale:.0%})" if tally.stale else "-"
+
+
 def main(languages: list[str]) -> None:
     for language in languages:
         corpus = corpus_of(language)
@@ -203,10 +239,14 @@ def main(languages: list[str]) -> None:
                 print(f"FALSE before: {said}: {line}")
         for with_history in (True, False):
             tally = measured(corpus, with_history=with_history, unseen=False)
-            print("\n".join(tally.said))
-            print(language, with_history, sum(tally.true.values()), sum(tally.missed.values()), tally.false)
-            print(f"  found {dict(tally.true)}; missed {dict(tally.missed)}, listed {tally.listed}")
+            print("\n".join(dict.fromkeys(tally.said)))
+            print(language, f"history {with_history}: {_share(tally)} of {tally.stale}, false {tally.false}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or list(PROJECTS))
+    words = [word for word in sys.argv[1:] if word != "--count"] or list(PROJECTS)
+    if "--count" in sys.argv:
+        for row in figures(words):
+            print(row, flush=True)
+    else:
+        main(words)

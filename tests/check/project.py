@@ -45,9 +45,9 @@ FILES = {
 }
 
 
-def checked(*paths: Path) -> CheckReport:
+def checked(*paths: Path, root: Path | None = None) -> CheckReport:
     """Check some memory files."""
-    return check_memories(read_memories(paths))
+    return check_memories(read_memories(paths, root))
 
 
 class Project:

@@ -18,6 +18,23 @@ _FILES = re.compile(
     r"|ipynb|gz|zip|pem|key|crt|patch|diff|tmpl|tpl|j2|service|mk|bat|ps1|wasm|so|pid|sock|out|in|bak|example|local)$"
 )
 """Endings that files have, and members of something else seldom."""
+_BOTH = {
+    "mod",
+    "sum",
+    "env",
+    "db",
+    "log",
+    "lock",
+    "key",
+    "service",
+    "sock",
+    "out",
+    "in",
+    "example",
+    "local",
+    "patch",
+    "diff",
+}
 _ENDING = re.compile(r"\.(?:[a-z][a-z0-9]{0,4}|[A-Z]{1,3}|gradle|dockerfile)$")
 _BARE = {
     "Makefile", "Dockerfile", "Jenkinsfile", "Gemfile", "Rakefile", "Procfile", "Justfile", "LICENSE", "NOTICE",
@@ -41,6 +58,8 @@ _READERS = {
 _WITH_WORD = {"-C", "-F", "-w", "--filter", "--workspace", "--prefix", "--dir", "--cwd"}
 """Options of npm and the like that take the next word."""
 _OF_PACKAGE = {"-F", "-w", "--filter", "--workspace"}
+_TOOLS = {"make", "npm", "just", "cargo", "compose", "python"}
+"""They are what a name is looked for with, and no subcommand."""
 _CARGO = {"-p": "package", "--package": "package", "--features": "features", "-F": "features", "--bin": "bin",
           "--example": "example", "--test": "test", "--bench": "bench"}  # fmt: skip
 _COMPOSE = {"up", "run", "exec", "logs", "restart", "stop", "start", "build", "pull", "kill", "rm"}
@@ -54,6 +73,11 @@ def is_path(text: str) -> bool:
         return True
     # Elsewhere the dot may be that of a member.
     return bool(_ENDING.search(text)) and not re.match(r"^[A-Za-z_]\w*\.[A-Za-z_]\w*$", text)
+
+
+def may_be_member(name: str) -> bool:
+    """Whether what looks like the name of a file may be a module and a name in it."""
+    return "/" not in name and name.rpartition(".")[2] in _BOTH
 
 
 def without_lines(text: str) -> str:
@@ -91,7 +115,8 @@ def _one_command(text: str, place: StatementPlace) -> list[Mention] | None:
         return _python(rest, place)
     if program in _READERS or program.startswith("./"):
         return _paths([program, *plain] if program.startswith("./") else plain, place)
-    return _other_tool(program, rest, plain, place) or _own_program(program, rest, place)
+    named = _other_tool(program, rest, plain, place)
+    return _own_program(program, rest, place) if named is None else named
 
 
 def _other_tool(program: str, rest: list[str], plain: list[str], place: StatementPlace) -> list[Mention] | None:
@@ -103,7 +128,7 @@ def _other_tool(program: str, rest: list[str], plain: list[str], place: Statemen
         # What follows the service is the container's.
         services = plain[1:] if plain[:1] and plain[0] not in {"run", "exec"} else plain[1:2]
         known = services if plain[:1] and plain[0] in _COMPOSE else []
-        return [Mention(place, NameKind.COMMAND, word, "compose") for word in known if _TARGET.match(word)]
+        return [Mention(place, NameKind.COMMAND, word, "compose") for word in known if _TARGET.match(word)] or None
     if program == "cargo":
         return _cargo(rest, place)
     if program == "go":
@@ -120,6 +145,8 @@ def _own_program(program: str, rest: list[str], place: StatementPlace) -> list[M
     options = [word.partition("=")[0] for word in rest if re.match(r"--[a-z]", word)]
     # The second word may be the subcommand of a group.
     words = rest[:2] if re.fullmatch(r"[a-z][\w-]*", rest[1] if len(rest) > 1 else "") else rest[:1]
+    if rest[0].startswith("npm") or " ".join(words) in _TOOLS:
+        return None
     return [
         Mention(place, NameKind.COMMAND, program, " ".join(words)),
         *(Mention(place, NameKind.OPTION, option, program) for option in options),

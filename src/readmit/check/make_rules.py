@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _VARIABLE = re.compile(r"^(?:export\s+|override\s+)?([\w.-]+)\s*(?:::?|\?)?=[ \t]*(.*?)\s*(?:#.*)?$", re.MULTILINE)
+_UNKNOWN = re.compile(r"^(?:export\s+|override\s+)?(?:define[ \t]+([\w.-]+)|([\w.-]+)[ \t]*[+!]=)", re.MULTILINE)
 _RULE = re.compile(r"^(?![\t#.])([^\t#=\n:]+?)\s*::?(?![=:])", re.MULTILINE)
 _USE = re.compile(r"\$[({]([\w.-]+)[)}]")
 _CALL = re.compile(r"\$[({](\w+)\s+([^(){}$]*)[)}]|\$[({][\w.-]+:[^(){}$=]*=([^(){}$]*)[)}]|\$[({][\w.-]+[)}]")
@@ -39,7 +40,9 @@ def targets_in(texts: Iterable[str]) -> MakeTargets:
     for text in texts:
         joined = text.replace("\\\n", " ")
         is_open = is_open or _UNREADABLE.search(joined) is not None
-        variables = dict(_VARIABLE.findall(joined))
+        # What is added to a variable, or comes from a shell, only make knows.
+        variables = dict.fromkeys(filter(None, sum(_UNKNOWN.findall(joined), ())), "$(shell x)")
+        variables = {**dict(_VARIABLE.findall(joined)), **variables}
         for found in _RULE.finditer(joined):
             expanded = _expanded(found[1], variables)
             is_open = is_open or "$" in expanded
@@ -69,4 +72,5 @@ def _pattern(found: re.Match[str]) -> str:
             return f"%{words[0].strip()}"
         case "patsubst" | "subst" if len(words) > 1:
             return words[1].strip() if "%" in words[1] else "%"
-    return f"%{(ending or '').strip().lstrip('%')}"
+    # A variable that has no value is empty.
+    return f"%{(ending or '').strip().lstrip('%')}" if function or ending is not None else ""

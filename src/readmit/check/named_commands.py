@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from readmit.check.check_values import CommandAnswer
 from readmit.check.command_lines import CARGO, CARGO_RUN, EXTRA
+from readmit.check.languages.other_subcommands import other_subcommands
 from readmit.check.languages.package_scripts import PackageScripts
 from readmit.check.languages.task_runners import TaskRunners
 from readmit.check.make_rules import targets_in
@@ -29,6 +30,7 @@ class ProjectCommands:
         self._modules = modules
         self._runners = TaskRunners(tree)
         self._scripts = PackageScripts(tree)
+        self._subcommands: dict[str, Subcommands] = {}
 
     def answer(self, name: str, how: str) -> CommandAnswer:
         """Whether a command can be run. ``how`` is ``make``, ``npm``, ``python -m`` or a subcommand's name."""
@@ -52,18 +54,32 @@ class ProjectCommands:
         return [as_table(self._tree.table(path).get("project")) for path in paths]
 
     @cached_property
-    def programs(self) -> frozenset[str]:
-        """The project's own programs."""
-        python = {name for project in self._projects for name in as_table(project.get("scripts"))}
+    def programs(self) -> dict[str, str]:
+        """The project's own programs, each with its language."""
         crates = self._runners.cargo("bin") or frozenset()
         # The folder of a main package is what Go calls the program.
         mains = {path.split("/")[-2] for path in self._tree.names.get("main.go", ()) if path.startswith("cmd/")}
-        return frozenset(python | crates | mains | self._scripts.programs | ({CARGO_RUN} if crates else set()))
+        return {
+            **dict.fromkeys(crates | ({CARGO_RUN} if crates else set()), "rust"),
+            **dict.fromkeys(mains, "go"),
+            **dict.fromkeys(self._scripts.programs, "script"),
+            **dict.fromkeys(
+                (name for project in self._projects for name in as_table(project.get("scripts"))), "python"
+            ),
+        }
 
-    @cached_property
-    def subcommands(self) -> Subcommands:
-        """What the project's own programs take as their first words."""
-        return subcommands_of(self._tree, self.programs)
+    def subcommands(self, program: str) -> Subcommands:
+        """What an own program takes as its first words."""
+        language = self.programs[program]
+        if language not in self._subcommands:
+            self._subcommands[language] = self._declared(language)
+        return self._subcommands[language]
+
+    def _declared(self, language: str) -> Subcommands:
+        if language == "python":
+            return subcommands_of(self._tree, self.programs)
+        found = dict(sorted(other_subcommands(self._tree, language)))
+        return Subcommands(frozenset(found), frozenset(name for name, is_group in found.items() if is_group))
 
     def _extra(self, extra: str, package: str) -> CommandAnswer:
         for project in self._projects:

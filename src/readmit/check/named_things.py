@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GONE = re.compile(
-    r"\b(no longer|not anymore|any ?more|removed?|removing|deleted?|dropped|deprecated|obsolete|renamed|formerly"
+    r"\b(once|becomes?|became|drops?"
+    r"|no longer|not anymore|any ?more|removed?|removing|deleted?|dropped|deprecated|obsolete|renamed|formerly"
     r"|previously|used to|replaced|replaces|superseded|moved|gone|retired|legacy|migrated|will be|planned"
     r"|to-?do)\b",
     re.IGNORECASE,

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from readmit.check.versions import declared
+from readmit.check.working_tree import is_test
 from readmit.records.error_types import CheckLimitError
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from readmit.check.working_tree import WorkTree
 
 _LAZY = re.compile(r"^from [\w.]+ import \*|def __getattr__|lazy|setattr\(|globals\(\)", re.MULTILINE)
+_STAR = re.compile(r"^from ([\w.]+) import \*", re.MULTILINE)
+_TAKEN = re.compile(r"^[ \t]*from ([\w.]+) import (?:\(([^)]{0,5000})\)|([^\n]{0,1000}))", re.MULTILINE)
 _DEEPEST = 30
 """Longest chain of base classes that is followed. Attributes beyond it are unknown."""
 _FAMILIAR = {"object", "Exception", "Protocol", "Generic", "ABC"}
@@ -33,11 +36,6 @@ _PLAIN = {
     "contextmanager",
 }
 """Decorators that leave a function's parameters as they are."""
-
-
-def is_test(path: str) -> bool:
-    """Whether a file belongs to the tests: what it defines may stand in for something."""
-    return "tests/" in f"/{path}" or "test/" in f"/{path}" or path.rpartition("/")[2].startswith(("test_", "conftest"))
 
 
 class ProjectModules:
@@ -84,10 +82,25 @@ class ProjectModules:
         for size in range(len(parts) - 1, 0, -1):
             module = ".".join(parts[:size])
             if self.file(module) is not None:
+                if self.defines(module, parts[size - 1]) is True:
+                    # The name of a class, too, whose members these may be.
+                    return ""
+                if self._takes_all(module):
+                    return ""
                 has = self.defines(module, parts[size])
                 is_missing = has is False or (has is None and bool(present) and parts[size] not in present)
                 return f"{module} has no {parts[size]}" if is_missing else ""
         return ""
+
+    def _takes_all(self, module: str) -> bool:
+        """Whether a module takes every name of one that is not in the tree."""
+        taken = _STAR.findall(self._tree.text(self._by_name.get(module, "")) or "")
+        return any(not one.startswith(".") and not self.is_own(one) for one in taken)
+
+    def is_here(self, module: str) -> bool:
+        """Whether an imported module is in the tree as code."""
+        bare = module.lstrip(".")
+        return not bare or ((bare != module or self.is_own(module)) and self.file(bare) is not None)
 
     def defines(self, module: str, name: str) -> bool | None:
         """Whether a name can be taken from a module; none if only running it would show."""
@@ -119,10 +132,10 @@ def _top_names(path: str, text: str) -> set[str] | None:
     return found
 
 
-def is_method(tree: WorkTree, name: str) -> bool:
-    """Whether some class of the tree has a function of this name."""
+def with_method(tree: WorkTree, name: str) -> list[str]:
+    """The files in which some class has a function of this name."""
     paths = tree.holding(rf"^[[:space:]]+(async )?def {name}\b", "*.py")
-    return any(_methods(found, name) for path in paths for found in _classes(path, tree.text(path) or ""))
+    return [path for path in paths if any(_methods(one, name) for one in _classes(path, tree.text(path) or ""))]
 
 
 def missing_attributes(tree: WorkTree, names: list[tuple[str, str]]) -> set[tuple[str, str]]:
@@ -160,7 +173,7 @@ def missing_parameters(tree: WorkTree, names: list[tuple[str, str]]) -> dict[tup
     A method is named with its class, if the statement does.
     """
     called = {name.partition(".")[0] for name, _ in names}
-    elsewhere = {name for name in called if _is_imported(tree, name)}
+    elsewhere = {name for name in called if is_imported(tree, name)}
     known: dict[str, list[ast.AST]] = {}
     looked: set[str] = set()
     for _ in range(_DEEPEST):
@@ -193,12 +206,13 @@ def missing_parameters(tree: WorkTree, names: list[tuple[str, str]]) -> dict[tup
     return answers
 
 
-def _is_imported(tree: WorkTree, name: str) -> bool:
+def is_imported(tree: WorkTree, name: str) -> bool:
     """Whether code takes a name from another project: then a statement may mean that one."""
     modules = ProjectModules(tree)
-    taken = re.compile(rf"^\s*from ([\w.]+) import [^\n]*\b{name}\b", re.MULTILINE)
-    paths = tree.holding(rf"^[[:space:]]*from [[:alnum:]_.]+ import .*\b{name}\b", "*.py")
-    return any(not modules.is_own(module) for path in paths for module in taken.findall(tree.text(path) or ""))
+    word = re.compile(rf"\b{name}\b")
+    texts = (tree.text(path) or "" for path in tree.holding(rf"\b{name}\b", "*.py"))
+    taken = (found for text in texts for found in _TAKEN.finditer(text) if word.search(found[2] or found[3] or ""))
+    return any(not modules.is_here(found[1]) for found in taken)
 
 
 def _methods(of: ast.AST, name: str) -> list[ast.AST]:

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from readmit.check.check_values import CheckedStatement, CheckFinding, CheckReport, Mention, NameKind, Unchecked
-from readmit.check.command_lines import EXTRA
+from readmit.check.command_lines import EXTRA, may_be_member
 from readmit.check.languages.other_modules import OtherModules
 from readmit.check.markdown_statements import headings
 from readmit.check.members import Members
@@ -22,10 +22,10 @@ from readmit.check.memory_files import MOST_NAMES
 from readmit.check.named_commands import ProjectCommands
 from readmit.check.named_paths import ProjectPaths
 from readmit.check.named_things import mentions_in
-from readmit.check.python import ProjectModules, is_method, missing_parameters
+from readmit.check.python import ProjectModules, missing_parameters, with_method
 from readmit.check.versions import admits, declared, tool
 from readmit.check.vouchers import Vouchers
-from readmit.check.working_tree import LONGEST_PATH
+from readmit.check.working_tree import LONGEST_PATH, is_test
 from readmit.records.error_types import CheckLimitError
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class _Check:
                 yield CheckFinding(one.place, one.kind, one.name, now)
             elif self._modules.is_own(one.name) and self._modules.file(one.name) is not None:
                 yield one
-            elif lacks := self._modules.lacks(one.name) if self._modules.is_own(one.name) else "":
+            elif lacks := self._modules.lacks(one.name) if may_be_member(one.name) else "":
                 # A module of a package looks like a file with an ending.
                 yield CheckFinding(one.place, NameKind.SYMBOL, one.name, lacks)
             else:
@@ -197,7 +197,7 @@ class _Check:
             elif (pair := _pair(one)) and members.lacks(*pair):
                 near = _nearest(pair[1], members.of(pair[0]), _LIKE)
                 yield CheckFinding(one.place, one.kind, one.name, f"{pair[0]} has no {pair[1]}{near}")
-            elif len(parts) == 2 and self._is_strange(*parts):  # noqa: PLR2004 - a variable and its member
+            elif len(parts) == 2 and f"{one.name}(" in one.place.statement and self._is_strange(*parts):  # noqa: PLR2004 - a variable and its member
                 yield CheckFinding(one.place, one.kind, one.name, f"no code has a member {parts[1]}")
             elif parts[-1] in absent:
                 yield self._never(one, parts[-1])
@@ -215,9 +215,12 @@ class _Check:
         is_module = variable in sys.stdlib_module_names or tool(variable) in self._declared
         if is_module or not variable[:1].islower() or self._modules.file(variable) is not None:
             return False
-        if member in self._tree.members or variable not in self._tree.variables:
+        in_tests = self._tree.members.get(member)
+        if in_tests is False or variable not in self._tree.variables or self._tree.says(f"{variable}.{member}"):
             return False
-        return not is_method(self._tree, member)
+        # A test that uses a member nobody here defines may use that of a library.
+        owners = with_method(self._tree, member)
+        return bool(owners) == (in_tests is True) and all(map(is_test, owners))
 
     def _never(self, one: Mention, part: str) -> Outcome:
         """A name that never was here: an own program's option, or nearly a name of the code, is wrong."""
@@ -228,7 +231,12 @@ class _Check:
             near = _nearest(part, _WORD.findall(self._tree.text(file) or ""), _LIKE)
             return CheckFinding(one.place, one.kind, one.name, f"{file} has no {part}{near}")
         # Another project's names seldom differ from ours by one letter.
-        if len(part) >= _LONG and one.kind is NameKind.SYMBOL and (near := _nearest(part, self._tree.words, _SAME)):
+        is_alone = one.name == part and one.kind is NameKind.SYMBOL and part not in sys.stdlib_module_names
+        if (
+            len(part) >= _LONG
+            and is_alone
+            and (near := _nearest(part, self._tree.words - sys.stdlib_module_names, _SAME))
+        ):
             return CheckFinding(one.place, one.kind, one.name, f"there is no such name{near}")
         return Unchecked(one.place, one.name, NEVER)
 
@@ -304,7 +312,7 @@ class _Check:
 
     def _own_command(self, one: Mention, present: Collection[str], removed: Mapping[str, Departed]) -> Outcome:
         """A subcommand of the project's own program."""
-        known, first = self._commands.subcommands, one.more.partition(" ")[0]
+        known, first = self._commands.subcommands(one.name), one.more.partition(" ")[0]
         if missing := known.lacking(one.more):
             past = f": {removed[missing]}" if missing in removed and missing not in present else ""
             said = f"{one.name} {one.more if missing != first else first}"

@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
-from readmit.check.languages.other_subcommands import other_subcommands
-from readmit.check.python import is_test, parsed
+from readmit.check.python import parsed
+from readmit.check.working_tree import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -24,6 +24,7 @@ _TAKERS = {"add_command", "add_typer", "Typer"}
 _COMPUTED = (ast.Name, ast.JoinedStr, ast.Subscript, ast.Attribute)
 _TEXT = re.compile(r"[\"']([a-z][\w-]*)[\"']")
 _ENDINGS = ("_command", "_cmd", "_group", "_grp")
+_ASIDE = {"benchmarks", "bench", "examples", "example", "scripts", "tools", "docs"}
 _FEWEST = 2
 """Names below which code declares no set of subcommands: one may be an example."""
 
@@ -55,22 +56,23 @@ def subcommands_of(tree: WorkTree, programs: Collection[str]) -> Subcommands:
     below: set[str] = set()
     groups: set[str] = set()
     for path in tree.holding(r"\b(command|group|subcommand|add_parser|add_typer)\(", "*.py"):
-        if is_test(path):
+        if _is_aside(path):
             continue
         for name, how, is_below in _declared(parsed(path, tree.text(path) or ""), programs):
             (below if is_below else top).add(name)
             if how in _GROUPS:
                 groups.add(name)
     # Made in a loop: any short text of the code may be a name.
-    paths = [path for path in tree.paths if path.endswith(".py") and not is_test(path)] if "" in top | below else []
+    paths = [path for path in tree.paths if path.endswith(".py") and not _is_aside(path)] if "" in top | below else []
     said = Counter(one.replace("_", "-") for path in paths for one in _TEXT.findall(tree.text(path) or ""))
-    for name, is_group in other_subcommands(tree):
-        top.add(name)
-        if is_group:
-            groups.add(name)
     # A text that code has once more than declarations need may be a name that is computed.
     alone = frozenset(name for name in below - top if said[name] <= 1)
     return Subcommands(frozenset(top | below) - {""}, frozenset(groups), frozenset(said), alone)
+
+
+def _is_aside(path: str) -> bool:
+    """Whether a file is beside the programs that the project installs, and may have one of its own."""
+    return is_test(path) or path.partition("/")[0] in _ASIDE
 
 
 def _declared(code: ast.Module | None, programs: Collection[str]) -> Iterator[tuple[str, str, bool]]:

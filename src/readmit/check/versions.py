@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 Version = tuple[int, ...]
 _PART = re.compile(r"(===?|~=|!=|<=|>=|\^|~|<|>|=)?\s*v?(\d+(?:\.\d+)*)(\.\*|\.x)?")
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*(?:@|\(?([^;#)]*))")
-_GO = re.compile(r"^(?:require)?\s+\S*?([\w.-]+?)(?:/v\d+)?\s+v(\d+(?:\.\d+)*)", re.MULTILINE)
+_GO = re.compile(r"^(?:require)?[ \t]+\S*?([\w.-]+?)(?:/v\d+)?\s+v(\d+(?:\.\d+)*)", re.MULTILINE)
 _CONTAINERS = re.compile(r"(?:[\w.-]*\.)?(?:Dockerfile|Containerfile)(?:\.[\w-]+)?|(?:docker-)?compose[\w.-]*\.ya?ml")
-_IMAGE = re.compile(r"^\s*(?:FROM|image:)\s+(?:--\S+\s+)?[\"']?(?:[\w.-]+/)*([\w-]+):v?(\d+(?:\.\d+)*)", re.MULTILINE)
+_IMAGE = re.compile(
+    r"^[ \t]*(?:FROM|image:)[ \t]+(?:--\S+[ \t]+)?[\"']?(?:[\w.-]+/)*([\w-]+):v?(\d+(?:\.\d+)*)", re.MULTILINE
+)
 _LONGEST_NUMBER = 20
 _TOOLS = {"cpython": "python", "node.js": "node", "nodejs": "node", "golang": "go", "postgresql": "postgres"}
 

@@ -12,8 +12,8 @@ from readmit.check.check_values import NameKind, Voucher
 from readmit.check.command_lines import EXTRA
 from readmit.check.markdown_statements import headings
 from readmit.check.named_commands import MAKEFILES
-from readmit.check.python import is_test
 from readmit.check.versions import declared, tool
+from readmit.check.working_tree import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -169,16 +169,23 @@ class WorkTree:
         """Numbers that may be ports."""
         return frozenset(number for text in self._code() for number in _NUMBER.findall(text))
 
+    def says(self, words: str) -> bool:
+        """Whether some code holds these words as they are."""
+        return any(words in text for text in self._code())
+
     @cached_property
-    def members(self) -> frozenset[str]:
+    def members(self) -> dict[str, bool]:
         """Words that code uses or defines as a member: after a dot, as a function, or at the beginning of a line.
 
-        A function of Python is none by itself: it may be inside of another one.
+        Each says if that is in tests alone. A function of Python is none by itself: it may be inside of another one.
         """
-        texts = ((_OWN_MEMBER if path.endswith(".py") else _MEMBER, self.text(path)) for path in self.files_of_code())
-        return frozenset(
-            word for pattern, text in texts for found in pattern.finditer(text or "") for word in found.groups() if word
-        )
+        found: dict[str, bool] = {}
+        for path in sorted(self.files_of_code()):
+            pattern, in_tests = _OWN_MEMBER if path.endswith(".py") else _MEMBER, is_test(path)
+            for match in pattern.finditer(self.text(path) or ""):
+                for word in filter(None, match.groups()):
+                    found[word] = found.get(word, True) and in_tests
+        return found
 
     @cached_property
     def variables(self) -> frozenset[str]:
@@ -211,7 +218,7 @@ class WorkTree:
     def holding(self, pattern: str, *globs: str) -> list[str]:
         """The files in which a pattern matches (of extended regular expressions)."""
         if not self._is_repository:
-            wanted = re.compile(pattern, re.MULTILINE)
+            wanted = re.compile(pattern.replace("[:space:]", r"\s").replace("[:alnum:]", r"\w"), re.MULTILINE)
             chosen = (path for path in sorted(self.paths) if any(PurePosixPath(path).match(glob) for glob in globs))
             return [path for path in chosen if wanted.search(self.text(path) or "")]
         found = self._git.ask("grep", "-I", "-l", "-z", "-E", "--untracked", "-e", pattern, "--", *globs)
@@ -317,6 +324,11 @@ class WorkTree:
                 if count > _MOST_WALKED:
                     raise ProbeError(f"{self.root} has more than {_MOST_WALKED} files; use a git repository")
                 yield (Path(folder) / name).relative_to(self.root).as_posix()
+
+
+def is_test(path: str) -> bool:
+    """Whether a file belongs to the tests: what it defines may stand in for something."""
+    return "tests/" in f"/{path}" or "test/" in f"/{path}" or path.rpartition("/")[2].startswith(("test_", "conftest"))
 
 
 def as_table(value: object) -> dict[str, Any]:

@@ -20,7 +20,7 @@ _SCRIPT = re.compile(
     r"|^[ \t]*import\s*[\"']([^\"'\n]+)[\"']|\brequire\([\"']([^\"'\n]+)[\"']\)",
     re.MULTILINE,
 )
-_GO = re.compile(r"^\s*(?:import\s+)?(?:[\w.]+\s+)?\"([\w.~-]+(?:/[\w.~-]+)+)\"\s*$", re.MULTILINE)
+_GO = re.compile(r"^[ \t]*(?:import[ \t]+)?(?:[\w.]+[ \t]+)?\"([\w.~-]+(?:/[\w.~-]+)+)\"[ \t]*$", re.MULTILINE)
 _RUST = re.compile(r"^[ \t]*(?:pub\s+)?use\s+([^;{}]{1,500}?)(?:\{([^;{}]{0,2000})\})?;", re.MULTILINE)
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from readmit.check.working_tree import WorkTree
 
 _SCRIPT = re.compile(r"\.(?:command|alias)\(\s*[\"'`]([a-z][\w:-]*)")
+_ENDINGS = {"script": SCRIPTS, "go": (".go",), "rust": (".rs",)}
+_LIBRARY = re.compile(r"[\"'](?:commander|yargs|yargs/yargs|cac|sade)[\"']")
 _COBRA = re.compile(r"\bUse:\s*[\"`]([a-z][\w-]*)")
 _ALIASES = re.compile(r"\bAliases:\s*\[\]string\{([^}]{0,500})\}")
 _VARIABLE = re.compile(r"\b(\w+)\s*:?=\s*&cobra\.Command\{\s*Use:\s*[\"`]([a-z][\w-]*)")
@@ -27,11 +29,11 @@ _LONGEST = 20_000
 """Most characters of one enumeration of subcommands."""
 
 
-def other_subcommands(tree: WorkTree) -> Iterator[tuple[str, bool]]:
-    """The names of subcommands, and whether each takes one itself."""
-    for path in sorted(tree.files_of_code()):
+def other_subcommands(tree: WorkTree, language: str) -> Iterator[tuple[str, bool]]:
+    """The names of subcommands in one of these languages, and whether each takes one itself."""
+    for path in sorted(path for path in tree.files_of_code() if path.endswith(_ENDINGS[language])):
         text = tree.text(path) or ""
-        if path.endswith(SCRIPTS) and ".command(" in text:
+        if path.endswith(SCRIPTS) and ".command(" in text and _LIBRARY.search(text):
             yield from ((name, False) for name in _SCRIPT.findall(text))
         elif path.endswith(".go") and "cobra" in text:
             below = set(_BELOW.findall(text))

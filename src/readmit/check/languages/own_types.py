@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _SECONDS = 30.0
 """Longest time for all files of a tree; those that are not read by then are not judged."""
 _DEEPEST = 30
+_FROM = re.compile(r"\bfrom\s{0,20}[\"'](?![.~]|@/)")
 
 
 class OwnTypes:
@@ -54,12 +55,14 @@ class OwnTypes:
 
     def _is_imported(self, name: str) -> bool:
         """Whether code takes a type of this name from another project: then a statement may mean that one."""
-        taken = re.compile(
-            rf"\bimport\b[^;\"']{{0,500}}\b{name}\b[^;\"']{{0,500}}from\s*[\"'](?![.~]|@/)"
-            rf"|^[ \t]*(?:pub )?use (?!crate\b|self\b|super\b{self._own})[^;]{{0,500}}\b{name}\b",
-            re.MULTILINE,
-        )
-        return any(taken.search(text) for text in self._code.values() if name in text)
+        word = re.compile(rf"\b{name}\b")
+        used = re.compile(rf"^[ \t]*(?:pub )?use (?!crate\b|self\b|super\b{self._own})([^;]{{0,500}})", re.MULTILINE)
+        for text in (text for text in self._code.values() if name in text):
+            # What stands between an import and its module, which may be lines before.
+            taken = (text[max(0, at.start() - 500) : at.start()].rpartition("import")[2] for at in _FROM.finditer(text))
+            if any(map(word.search, (*taken, *used.findall(text)))):
+                return True
+        return False
 
     @cached_property
     def _own(self) -> str:
