@@ -69,7 +69,7 @@ class ProjectCommands:
         }
 
     def subcommands(self, program: str) -> Subcommands:
-        """What an own program takes as its first words."""
+        """First words that an own program takes."""
         language = self.programs[program]
         if language not in self._subcommands:
             self._subcommands[language] = self._declared(language)

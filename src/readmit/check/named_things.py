@@ -29,9 +29,9 @@ GONE = re.compile(
 _KEPT = re.compile(
     r"\b(?:cannot|can't|never|not)(?: be)? (?:moved?|removed?|deleted?|renamed?|dropped)\b", re.IGNORECASE
 )
-"""What may not happen to a thing has not happened to it."""
+"""Words that deny a change, which then did not happen."""
 _BEFORE = re.compile(r"\b(?:instead of|rather than|in place of)\b", re.IGNORECASE)
-"""What follows is not to be used, and may be gone."""
+"""Words before a name that is not to be used, and may be gone."""
 _PLACEHOLDER = re.compile(
     r"[<>{}…]|\.\.\.|\bpath/to\b|(?:^|/)(?:your|my|some)[-_]|(?:^|/)(?:foo|bar|baz|example|xxx+)(?:[./_-]|$)|\bNNNN?\b|YYYY",
     re.IGNORECASE,

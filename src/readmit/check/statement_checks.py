@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from readmit.check.check_values import CheckedStatement, CheckFinding, CheckReport, Mention, NameKind, Unchecked
 from readmit.check.command_lines import EXTRA, may_be_member
+from readmit.check.languages.members import Members
 from readmit.check.languages.other_modules import OtherModules
 from readmit.check.markdown_statements import headings
-from readmit.check.members import Members
 from readmit.check.memory_files import MOST_NAMES
 from readmit.check.named_commands import ProjectCommands
 from readmit.check.named_paths import ProjectPaths

@@ -31,7 +31,7 @@ _FAMILIAR = {
 
 @dataclass
 class DeclaredType:
-    """What one name declares, over all its declarations in a tree."""
+    """Members of a type over all its declarations in a tree."""
 
     members: set[str] = field(default_factory=set)
     bases: set[str] = field(default_factory=set)

@@ -21,7 +21,7 @@ _OWN = {
     "rebuild", "remove", "root", "run", "set", "setup", "store", "test", "unlink", "up", "update", "upgrade", "version",
     "why", "workspace", "workspaces", "x", "i", "rm", "licenses", "recursive", "repl", "pm", "node", "changeset",
 }  # fmt: skip
-"""What package managers do themselves."""
+"""Commands of the package managers themselves."""
 
 
 class PackageScripts:

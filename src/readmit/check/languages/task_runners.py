@@ -27,13 +27,13 @@ _CARGO = {
     "login", "metadata", "new", "owner", "package", "publish", "remove", "report", "run", "r", "search", "test", "t",
     "tree", "uninstall", "update", "vendor", "version", "yank", "help",
 }  # fmt: skip
-"""What cargo can do without an alias."""
+"""Commands of cargo without an alias."""
 _FOLDERS = {"bin": "src/bin", "example": "examples", "test": "tests", "bench": "benches"}
 """Where cargo finds targets that no file declares."""
 
 
 class TaskRunners:
-    """What the task runners of a tree can be asked to do. None where there is no file of one, or it cannot be read."""
+    """Names that the task runners of a tree can be given. None where there is no file of one, or it cannot be read."""
 
     def __init__(self, tree: WorkTree) -> None:
         self._tree = tree
