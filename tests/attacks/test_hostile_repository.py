@@ -217,12 +217,10 @@ def test_the_error_is_an_object_with_json(project: Project) -> None:
 def test_what_a_verifier_is_asked_about_is_read_within_the_same_limits(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from readmit.check import memory_files as checking
-
     def outside(*_: object) -> None:
         raise AssertionError("the memory files are read in this process, which has no limits")
 
-    monkeypatch.setattr(checking, "read_memories", outside)
+    monkeypatch.setattr("readmit.check.memory_files.read_memories", outside)
     (project.root / "CLAUDE.md").write_text("`a_b` " * 21_000)
     run("check", project.root / "CLAUDE.md", "--verifier", "recorded:nothing.jsonl", status=Status.TOO_MUCH)
 

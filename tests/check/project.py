@@ -11,7 +11,7 @@ from readmit.check.statement_checks import check_memories
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from readmit.check.statement_checks import CheckReport
+    from readmit.check.check_values import CheckReport
 
 CART = """
 class Cart:
