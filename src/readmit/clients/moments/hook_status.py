@@ -9,8 +9,8 @@
 | ``moment`` | ``start``, ``prompt``, ``compact`` or ``end`` |
 | ``kind`` | of a return ``admitted``, ``blocked`` or ``reset``; else ``departed`` or ``failed`` |
 | ``items`` | how many statements hold for the session: handed over, or loaded by its client and not found wrong |
-| ``withdrawn`` | how many statements the session was told no longer hold |
-| ``in_doubt`` | how many it was told are in doubt |
+| ``withdrawn`` | how many statements the session reads as no longer holding |
+| ``in_doubt`` | how many it reads as doubtful |
 | ``unseen`` | how many sources, files and statements nobody looked at |
 | ``fault`` | why nothing was checked; empty if it was |
 

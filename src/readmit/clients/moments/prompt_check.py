@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check_prompt(hook: Hook, session: Session) -> HookStatus | None:
-    """Say what fell since the session was told last; nothing if nothing did."""
+    """Say what fell since the session last read of it; nothing if nothing did."""
     held = load_session(session)
     if held is None or (not held.changed() and time.time() < held.renew):
         return None
@@ -54,8 +54,8 @@ def _checked(
     leave(workspace, agent)
     handover = SessionHandover(workspace, project, session, files)
     handover.decide(agent)
-    hook.answer.give(handover.changes(held.told))
-    handover.keep(agent, held.told)
+    hook.answer.give(handover.changes(held.withdrawn))
+    handover.keep(agent, held.withdrawn)
     return handover.status(imported)
 
 

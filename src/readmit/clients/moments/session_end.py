@@ -29,7 +29,7 @@ def end(hook: Hook, project: Project, session: Session) -> HookStatus | None:
         leave(workspace, session_agent(workspace, project, session))
     if hook.moment == "end":
         if held is not None:
-            # No prompt follows. Whoever resumes the session remembers what it was told.
-            save_session(session, SessionFile(held.cwd, told=held.told, renew=NEVER_RENEWED))
+            # No prompt follows. A session that is resumed remembers what it has read.
+            save_session(session, SessionFile(held.cwd, withdrawn=held.withdrawn, renew=NEVER_RENEWED))
         begin_late_work(hook.client, project, always=True)
     return HookStatus("departed")

@@ -1,6 +1,6 @@
 """What a session holds and on which files that rests, in a file of its own, so that a prompt costs one look at each.
 
-It is written at each return of the session. At its end, only what it was told is left. If it is lost, prompts say
+It is written at each return of the session. At its end, only what it lost is left. If it is lost itself, prompts say
 nothing until the next start.
 """
 
@@ -38,8 +38,8 @@ class SessionFile(NamedTuple):
     """Versions of the files on which something rests that it holds."""
     probes: dict[str, list[dict[str, Any]]] = {}  # noqa: RUF012 - the same
     """By path, the probes of what it was handed."""
-    told: tuple[str, ...] = ()
-    """Items that it was told no longer hold."""
+    withdrawn: tuple[str, ...] = ()
+    """Items of which it has read that they no longer hold."""
     renew: float = 0.0
     """When its lease is to be renewed, in seconds since 1970."""
 
@@ -70,7 +70,7 @@ def load_session(session: Session) -> SessionFile | None:
             given = json.loads(path.read_bytes())
             files = {str(name): tuple(map(int, seen)) for name, seen in given["files"].items()}
             return SessionFile(
-                str(given["cwd"]), tuple(given["lines"]), files, dict(given["probes"]), tuple(given["told"]),
+                str(given["cwd"]), tuple(given["lines"]), files, dict(given["probes"]), tuple(given["withdrawn"]),
                 float(given["renew"]),
             )  # fmt: skip
     return None

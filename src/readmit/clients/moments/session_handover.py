@@ -35,8 +35,8 @@ LEASE = 24 * 3_600
 RENEWED = LEASE // 3
 """Seconds after which a prompt renews it."""
 _MOST_UNREAD = 5
-_MOST_TOLD = 500
-"""Most items that a session file remembers as told. What fell before those is not told again after a compaction."""
+_MOST_WITHDRAWN = 500
+"""Most withdrawn items that a session file remembers. What fell before those is not said again after a compaction."""
 
 
 class SessionHandover:
@@ -85,10 +85,10 @@ class SessionHandover:
         )
         return session_text(news)
 
-    def changes(self, told: Collection[str]) -> str:
-        """What a prompt says: what fell that the session was not told of before, or nothing."""
+    def changes(self, withdrawn: Collection[str]) -> str:
+        """What a prompt says: what fell that the session has not read of before, or nothing."""
         found = self._sorted
-        out, doubted = (tuple(one for one in some if one.item not in told) for some in (found.out, found.doubted))
+        out, doubted = (tuple(one for one in some if one.item not in withdrawn) for some in (found.out, found.doubted))
         news = SessionNews(self._returned.id, out=out, doubted=doubted, unlisted=found.unlisted)
         return session_text(news) if out or doubted or found.unlisted else ""
 
@@ -99,7 +99,7 @@ class SessionHandover:
         out = len(found.out) + found.unlisted
         return HookStatus(self._returned.kind, items, out, len(found.doubted), found.unseen + len(imported.unread))
 
-    def keep(self, agent: Agent, told: Collection[str]) -> None:
+    def keep(self, agent: Agent, withdrawn: Collection[str]) -> None:
         """Say that it arrived, be present, and keep what the next prompt has to look at."""
         if self._returned.admitted:
             self._returned.acknowledge()
@@ -116,7 +116,7 @@ class SessionHandover:
             lines=self._sorted.standing,
             files={**file_versions(sorted(probes)), **self._files},
             probes=probes,
-            told=tuple(dict.fromkeys((*told, *fell)))[-_MOST_TOLD:],
+            withdrawn=tuple(dict.fromkeys((*withdrawn, *fell)))[-_MOST_WITHDRAWN:],
             renew=time.time() + RENEWED,
         )
         save_session(self._session, held)

@@ -1,4 +1,4 @@
-"""The return of a session: decided, checked again, and sorted into what its client is to be told.
+"""The return of a session: decided, checked again, and sorted into what its client is to show.
 
 What a client loads by itself is not repeated. Of that, and of what the session held, whatever no longer holds is named
 with the reason. What a tool printed, the web said or a transcript holds is counted, and handed over only once a person
@@ -185,7 +185,7 @@ class ReturnOfSession:
         return SessionEntry(name, text, where, why, instead)
 
     def _instead(self, causes: list[Cause], retraction: Retraction | None) -> str:
-        """What stands in its place, if the session is told of that, or its client loads it."""
+        """What stands in its place, if the session reads that, or its client loads it."""
         names = [retraction.instead] if retraction is not None and retraction.instead is not None else []
         names += [cause.ref for cause in causes if cause.reason in _REPLACED]
         for name in names:

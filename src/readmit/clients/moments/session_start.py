@@ -1,6 +1,6 @@
 """The start of a session: memory files are imported, the session returns, and reads first what no longer holds.
 
-A resumed, compacted or forked session is told what fell of what it held. A new one is told which lines of the files
+A resumed, compacted or forked session reads what fell of what it held. A new one reads which lines of the files
 that its client loads now do not hold.
 """
 
@@ -38,9 +38,9 @@ _CONTINUES = frozenset({"resume", "compact", "fork"})
 def start(hook: Hook, project: Project, session: Session, source: str) -> HookStatus:
     """Return for a session and say what it may rely on."""
     before = load_session(session)
-    told = before.told if before is not None else ()
-    # What it was told may have been lost with the conversation.
-    lost = told if source == "compact" else ()
+    withdrawn = before.withdrawn if before is not None else ()
+    # What it read may have been lost with the conversation.
+    lost = withdrawn if source == "compact" else ()
     with open_project(project) as workspace:
         files = loaded_files(project, session)
         imported = import_in_time(workspace, project, files, hook)
@@ -49,7 +49,7 @@ def start(hook: Hook, project: Project, session: Session, source: str) -> HookSt
         handover = SessionHandover(workspace, project, session, files)
         handover.decide(agent, also=lost, everything=not is_known and source in _CONTINUES)
         hook.answer.give(handover.text(imported, is_new=not is_known))
-        handover.keep(agent, told)
+        handover.keep(agent, withdrawn)
     begin_late_work(hook.client, project, always=bool(imported.unread))
     return handover.status(imported)
 

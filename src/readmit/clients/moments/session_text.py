@@ -1,4 +1,4 @@
-"""What a session is told, as text: at most 9,500 bytes, cut on whole entries, with a count of what was left out.
+"""The text that a session reads: at most 9,500 bytes, cut on whole entries, with a count of what was left out.
 
 Every text that somebody wrote is quoted as code on one line that it cannot close, with invisible characters escaped.
 Tags like those in which clients wrap the text of a hook are escaped too.
@@ -49,7 +49,7 @@ class SessionEntry(NamedTuple):
 
 
 class SessionNews(NamedTuple):
-    """What a session is told after a return."""
+    """The text for a session after a return."""
 
     return_id: str
     remarks: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class SessionNews(NamedTuple):
 
 
 def session_text(news: SessionNews, most: int = MOST_BYTES) -> str:
-    """Everything that a session is told, what no longer holds first."""
+    """Everything that a session reads, what no longer holds first."""
     tail = _section(UNSEEN, [f"- {one}" for one in news.unseen], most // 4)
     head = "\n".join([f"{HEAD} (return {inline_code(news.return_id)})", *news.remarks])
     left = most - _size(head) - _size(tail)

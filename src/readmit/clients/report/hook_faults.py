@@ -1,4 +1,4 @@
-"""Failures of hooks in a project, for ``readmit doctor``: what a session was told of them is one fixed line."""
+"""Failures of hooks in a project, for ``readmit doctor``: a session reads one fixed line about them."""
 
 from __future__ import annotations
 
