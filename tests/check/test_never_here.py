@@ -60,6 +60,11 @@ def loose(**fields):
 
 till = Till(1)
 till.close_drawer()
+
+def run(planner):
+    def leave_early():
+        return planner
+    return leave_early
 MAX_LINES = 5
 """
 MAKEFILE = """
@@ -86,6 +91,20 @@ WRONG = {
     "a command": ("Run `shop restock`.", "command", "shop restock", "there is no such command"),
     "a command that is nearly one": ("Run `shop server`.", "command", "shop server", "the nearest is serve"),
     "a command of a group": ("Run `shop users remove`.", "command", "shop users remove", "no such command"),
+    "a command of a group alone": ("Run `shop add`.", "command", "shop add", "there is no such command"),
+    "a command with an option": ("Run `shop restock --port 8080`.", "command", "shop restock", "no such command"),
+    "a member that is a function inside of another": (
+        "Call `planner.leave_early()`.",
+        "symbol",
+        "planner.leave_early",
+        "no code has a member leave_early",
+    ),
+    "a name of a lazy module": (
+        "See `shop.lazy.never_named`.",
+        "symbol",
+        "shop.lazy.never_named",
+        "has no never_named",
+    ),
     "an option": ("Run `shop serve --forced`.", "option", "--forced", "no such option; the nearest is --force"),
     "a module": ("See `shop.tills`.", "symbol", "shop.tills", "shop has no tills"),
     "a name of a module": ("Call `shop.models.tax_of`.", "symbol", "shop.models.tax_of", "shop.models has no tax_of"),
