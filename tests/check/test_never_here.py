@@ -186,3 +186,20 @@ def test_names_that_a_loop_makes_may_be_any_text_of_the_code(tmp_path: Path) -> 
     project = Project(tmp_path / "shop", {**FILES, "src/shop/more.py": loop})
     assert found(project.check("`shop restock`, `shop close-day`")) == []
     assert found(project.check("`shop burn`")) == [("command", "shop burn")]
+
+
+MOVED = {
+    "a plain word": ("Totals are summed by `total` in `src/shop/cart.py`.", "total", "src/shop/cart.py has no total"),
+    "a class": ("`Basket` is defined in `src/shop/cart.py`.", "Basket", "src/shop/cart.py has no Basket"),
+}
+
+
+@pytest.mark.parametrize("what", MOVED)
+def test_a_name_is_looked_for_in_the_file_that_the_sentence_says(what: str, tmp_path: Path) -> None:
+    says, name, now = MOVED[what]
+    elsewhere = {"src/shop/basket.py": "class Basket: pass\n\ndef total(): pass\n", "src/shop/cart.py": "TAX = 3\n"}
+    project = Project(tmp_path / "shop", {**FILES, **elsewhere})
+    assert [(one.looked_for, one.now) for one in project.check(says).findings] == [(name, now)]
+    assert found(project.check(says.replace("cart.py", "basket.py"))) == []
+    assert found(project.check(says.replace("`src/shop/cart.py`", "the file for that"))) == []
+    assert found(project.check(f"Do not look for it: {says}")) == []

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+
+from readmit.check.languages import grammars
 
 from .mutations import PROJECTS, Tally, corpus_of, false_alarms, judged
 from .project import Project, checked, found, unchecked
@@ -114,3 +117,13 @@ def test_every_mutation(language: str, with_history: bool, tmp_path: Path) -> No
     found_ = sum(tally.true.values())
     assert found_ >= (0.8 if with_history else 0.5) * tally.stale
     assert tally.false <= 0.02 * found_
+
+
+def test_names_are_read_after_the_time_for_parsing_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = [0.0]
+    monkeypatch.setattr(grammars, "time", SimpleNamespace(monotonic=lambda: moments[-1]))
+    root = grammars.syntax("a.go", "package a\ntype Basket struct {}\n")
+    moments.append(60.0)
+    assert root is not None
+    names = [one.child_by_field_name("name") for one in grammars.inside(root, "type_spec")]
+    assert [grammars.said(name) for name in names] == ["Basket"]

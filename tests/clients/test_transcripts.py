@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit.clients.intake import model_drafts
-from readmit.clients.intake.model_drafts import Drafted, choose_model, chosen_model, opened, read_transcripts
+from readmit.clients.intake.model_drafts import TranscriptReading, choose_model, chosen_model, opened, read_transcripts
 from readmit.clients.intake.transcripts import known_transcript, load_transcripts, new_turns
 from readmit.clients.known_clients import claude_slug
 from readmit.clients.project import data_folder
@@ -51,7 +51,7 @@ class Written(Desk):
         with path.open("a") as file:
             file.writelines(json.dumps(line) + "\n" for line in LINES[client](said))
 
-    def draft(self, model: ScriptedModel | str) -> Drafted:
+    def draft(self, model: ScriptedModel | str) -> TranscriptReading:
         self.take()
         return read_transcripts(self.workspace, self.project, model)
 
@@ -249,7 +249,7 @@ def test_a_fifo_in_place_of_a_transcript_does_not_hang(desk: Written) -> None:
     path = desk.paths["claude-code"]
     path.unlink()
     os.mkfifo(path)
-    assert desk.draft(model()) == Drafted()
+    assert desk.draft(model()) == TranscriptReading()
 
 
 class Endpoint(BaseHTTPRequestHandler):

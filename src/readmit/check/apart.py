@@ -12,6 +12,7 @@ import resource
 import signal
 import subprocess
 import sys
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,13 +58,16 @@ def statements_apart(
 
 
 def _asked(asked: dict[str, Any], seconds: float) -> Any:
-    """The answer of a process of its own, which is ended with everything that it started if it takes too long."""
+    """The answer of a process of its own, which is ended with everything that it started if it takes too long.
+
+    It also limits its own processor time: this process may be killed before it can end the other one.
+    """
     with subprocess.Popen(  # noqa: S603 - this program
         [sys.executable, "-P", "-m", __name__],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     ) as process:  # fmt: skip
         try:
-            said, wrong = process.communicate(json.dumps(asked), timeout=seconds)
+            said, wrong = process.communicate(json.dumps(asked | {"seconds": ceil(seconds) + 1}), timeout=seconds)
         except subprocess.TimeoutExpired:
             raise CheckLimitError(
                 f"timeout: the check took more than {seconds:g} s; check fewer files at once, or allow more"
@@ -89,7 +93,11 @@ def check_from_stdin() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     most = _MOST_MEMORY if hard == resource.RLIM_INFINITY else min(_MOST_MEMORY, hard)
     resource.setrlimit(resource.RLIMIT_AS, (most, hard))
-    json.dump(_answer(json.load(sys.stdin)), sys.stdout)
+    asked = json.load(sys.stdin)
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    seconds = asked["seconds"] if hard == resource.RLIM_INFINITY else min(asked["seconds"], hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
+    json.dump(_answer(asked), sys.stdout)
 
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any]:

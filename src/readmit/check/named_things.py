@@ -56,6 +56,10 @@ _SMALL_VERSION = re.compile(r"\b([a-z][a-z0-9_-]{2,})\s+(?:>=\s*|v)?(\d+(?:\.\d+
 """A package is often written small. It is looked for only if the project declares it."""
 _PORT = re.compile(r"\b(?:port (?:is |number )?|localhost:)(\d{4,5})\b", re.IGNORECASE)
 _NAMES = re.compile(r"`[^`]*`|[\w.-]*[/_.][\w./-]+")
+_CODE_FILE = r"`(?P<file>[\w./-]+\.(?:py|[cm]?[jt]sx?|go|rs))`"
+_IN_FILE = re.compile(rf"`([^`]+)` (?:(?:is |are )?(?:defined |declared |found )?|lives |stands )in {_CODE_FILE}")
+_FILE_FIRST = re.compile(rf"\W*{_CODE_FILE}\s*(?:[-\u2013\u2014:]|has|defines|holds|contains|exports)\s([^.]*)")
+_DENIED = re.compile(r"\b(?:not|n't|never|avoid|without|no|new|add|create|move|like)\b", re.IGNORECASE)
 _NEAR = 50
 """Characters on each side of a name that are read as its context."""
 
@@ -113,12 +117,27 @@ def _code(text: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
         yield Mention(place, NameKind.PATH, path)
     elif option := _OPTION.match(text):
         yield Mention(place, NameKind.OPTION, option[1])
-    elif (symbol := _SYMBOL.match(text)) and _TOLD_APART.search(text):
+    elif (symbol := _SYMBOL.match(text)) and (_TOLD_APART.search(text) or _file_beside(text, place)):
         name = re.sub(r"::|#", ".", symbol[1])
-        yield Mention(place, NameKind.SYMBOL, name)
+        yield Mention(place, NameKind.SYMBOL, name, _file_beside(text, place))
         yield from (Mention(place, NameKind.PARAMETER, one, name) for one in _keywords(text))
     else:
         yield Unchecked(place, text, "not the name of a file, a symbol or a command")
+
+
+def _file_beside(name: str, place: StatementPlace) -> str:
+    """The file of code that a sentence says just this name is in; empty if it says none."""
+    said = place.statement
+    if _DENIED.search(said):
+        return ""
+    return next((found["file"] for found in _IN_FILE.finditer(said) if found[1] == name), "")
+
+
+def file_around(name: str, place: StatementPlace) -> str:
+    """A file of code that a sentence says a name, or one beside it, is in; empty if it says none."""
+    said = place.statement
+    found = _IN_FILE.search(said) or _FILE_FIRST.match(said)
+    return found["file"] if found and not _DENIED.search(said) and name in said else ""
 
 
 def _keywords(call: str) -> list[str]:

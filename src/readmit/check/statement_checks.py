@@ -21,7 +21,7 @@ from readmit.check.markdown_statements import headings
 from readmit.check.memory_files import MOST_NAMES
 from readmit.check.named_commands import ProjectCommands
 from readmit.check.named_paths import ProjectPaths
-from readmit.check.named_things import mentions_in
+from readmit.check.named_things import file_around, mentions_in
 from readmit.check.python import ProjectModules, missing_parameters, with_method
 from readmit.check.versions import admits, declared, tool
 from readmit.check.vouchers import Vouchers
@@ -45,10 +45,6 @@ _EVERYWHERE = {"--help", "--version"}
 """Options that libraries add by themselves."""
 _TOOLS = ("make", "just", "cargo", "compose", "npm", "python -m", EXTRA)
 _WORD = re.compile(r"\w+")
-_CODE = r"`(?P<file>[\w./-]+\.(?:py|[cm]?[jt]sx?|go|rs))`"
-_IN_FILE = re.compile(rf"`([^`]+)` (?:(?:is |are )?(?:defined |declared |found )?|lives |stands )in {_CODE}")
-_FILE_FIRST = re.compile(rf"\W*{_CODE}\s*(?:[-\u2013\u2014:]|has|defines|holds|contains|exports)\s([^.]*)")
-_DENIED = re.compile(r"\b(?:not|n't|never|avoid|without|no|new|add|create|move|like)\b", re.IGNORECASE)
 _LITERAL = re.compile(r"-?[\w./:-]+")
 
 
@@ -201,6 +197,8 @@ class _Check:
                 yield CheckFinding(one.place, one.kind, one.name, f"no code has a member {parts[1]}")
             elif parts[-1] in absent:
                 yield self._never(one, parts[-1])
+            elif one.kind is NameKind.SYMBOL and one.more and not self._is_in(one.more, parts[-1]):
+                yield self._not_in(one.more, one, parts[-1])
             else:
                 yield one
 
@@ -227,18 +225,22 @@ class _Check:
         if one.kind is NameKind.OPTION and one.more in self._commands.programs and part not in _EVERYWHERE:
             near = _nearest(part, (word for word in self._tree.words if word.startswith("--")), _LIKE)
             return CheckFinding(one.place, one.kind, one.name, f"there is no such option{near}")
-        if one.kind is NameKind.SYMBOL and (file := _file_of(one, part)) and self._tree.has(file):
-            near = _nearest(part, _WORD.findall(self._tree.text(file) or ""), _LIKE)
-            return CheckFinding(one.place, one.kind, one.name, f"{file} has no {part}{near}")
+        if one.kind is NameKind.SYMBOL and (file := file_around(part, one.place)) and self._tree.has(file):
+            return self._not_in(file, one, part)
         # Another project's names seldom differ from ours by one letter.
-        is_alone = one.name == part and one.kind is NameKind.SYMBOL and part not in sys.stdlib_module_names
-        if (
-            len(part) >= _LONG
-            and is_alone
-            and (near := _nearest(part, self._tree.words - sys.stdlib_module_names, _SAME))
-        ):
+        is_alone = len(part) >= _LONG and one.name == part and one.kind is NameKind.SYMBOL
+        others = self._tree.words - sys.stdlib_module_names if is_alone and part not in sys.stdlib_module_names else ()
+        if near := _nearest(part, others, _SAME):
             return CheckFinding(one.place, one.kind, one.name, f"there is no such name{near}")
         return Unchecked(one.place, one.name, NEVER)
+
+    def _is_in(self, file: str, part: str) -> bool:
+        """Whether a file holds a word, or cannot be read: that it is gone is a finding of its own."""
+        return not self._tree.has(file) or part in _WORD.findall(self._tree.text(file) or part)
+
+    def _not_in(self, file: str, one: Mention, part: str) -> Outcome:
+        near = _nearest(part, _WORD.findall(self._tree.text(file) or ""), _LIKE)
+        return CheckFinding(one.place, one.kind, one.name, f"{file} has no {part}{near}")
 
     def _parameters(self, mentions: list[Mention]) -> Iterator[Outcome]:
         wanted = {one: (_callable(one.more), one.name) for one in mentions}
@@ -348,15 +350,6 @@ def _pair(one: Mention) -> tuple[str, str] | None:
     """A class or type, and its member."""
     parts = one.name.split(".")
     return (parts[-2], parts[-1]) if len(parts) > 1 and parts[-2][:1].isupper() else None
-
-
-def _file_of(one: Mention, part: str) -> str:
-    """The file of code that a sentence says a name is in; empty if it says none."""
-    said = one.place.statement
-    for found in (_IN_FILE.search(said), _FILE_FIRST.match(said)):
-        if found and not _DENIED.search(said) and (found[1] != "" and part in said):
-            return found["file"]
-    return ""
 
 
 def _variants(part: str) -> list[str]:

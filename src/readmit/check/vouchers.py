@@ -16,7 +16,7 @@ from readmit.check.versions import declared, tool
 from readmit.check.working_tree import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from readmit.check.check_values import Mention
     from readmit.check.named_paths import ProjectPaths
@@ -46,18 +46,24 @@ class Vouchers:
         """The vouchers of each name; none where no single place vouches for it."""
         names = list(held)
         symbols = [one.name for one in names if one.kind is NameKind.SYMBOL]
-        places = self._declared({part for name in symbols for part in name.split(".")})
+        places = self._declared({part for name in symbols for part in name.split(".")}, self._tree.files_of_code())
         ways: dict[NameKind, Callable[[Mention], Iterator[Voucher]]] = {
             NameKind.PATH: self._path,
             NameKind.LINK: self._path,
             NameKind.ANCHOR: self._anchor,
-            NameKind.SYMBOL: lambda one: (places[part] for part in one.name.split(".") if part in places),
+            NameKind.SYMBOL: lambda one: self._symbol(one, places),
             NameKind.MODULE: self._module,
             NameKind.COMMAND: self._command,
             NameKind.SETTING: self._setting,
             NameKind.VERSION: self._version,
         }
         return {one: tuple(ways[one.kind](one)) if one.kind in ways else () for one in names}
+
+    def _symbol(self, one: Mention, places: Mapping[str, Voucher]) -> Iterator[Voucher]:
+        parts = one.name.split(".")
+        # A sentence that says in which file a name is rests on that file, wherever else the name may be.
+        here = self._declared(set(parts), (one.more,)) if one.more else {}
+        yield from (found for part in parts if (found := here.get(part) or places.get(part)))
 
     def _path(self, one: Mention) -> Iterator[Voucher]:
         if path := self._paths.found(one):
@@ -115,10 +121,10 @@ class Vouchers:
         if 0 < len(words) <= _LONGEST:
             yield Voucher(path, words)
 
-    def _declared(self, names: set[str]) -> dict[str, Voucher]:
-        """Where names are declared, if that is in one file; tests apart."""
+    def _declared(self, names: set[str], files: Iterable[str]) -> dict[str, Voucher]:
+        """Where names are declared in some files, if that is in one of them; tests apart."""
         found: dict[str, dict[str, str]] = {}
-        for path in self._tree.files_of_code() if names else ():
+        for path in files if names else ():
             if is_test(path):
                 continue
             for match in _DECLARED.finditer(self._tree.text(path) or ""):

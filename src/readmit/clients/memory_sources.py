@@ -97,11 +97,14 @@ def check_unchanged(found: Sequence[MemorySource]) -> None:
 
 
 def tree_state(project: Project) -> str:
-    """A text that differs once another commit is checked out or a file is added, moved or removed with git."""
+    """A digest that differs once another commit is checked out or a file is added, moved or removed with git.
+
+    A hostile ``HEAD`` may hold anything, so no text of it is kept.
+    """
     entry = project.worktree / ".git"
     try:
         if entry.is_file():
             entry = project.worktree / file_start(entry).removeprefix("gitdir:").strip()
-        return f"{version((entry / 'index').stat())}{file_start(entry / 'HEAD')}"
+        return digest_of(os.fsencode(f"{version((entry / 'index').stat())}{file_start(entry / 'HEAD')}"))
     except (OSError, ValueError):  # a name with a zero byte
         return ""

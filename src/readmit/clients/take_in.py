@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from readmit.clients.intake.spool_content import content_of
 from readmit.clients.intake.spool_files import claim, hand_on, read_claimed, replace_rest, spool_lines
-from readmit.clients.intake.told import told_by
 from readmit.clients.intake.touched_files import fit_source, ignored_names, inside, observe_source
 from readmit.clients.intake.transcripts import known_transcript, load_transcripts, new_transcript, save_transcripts
 from readmit.clients.memory_import import USER
@@ -35,9 +35,9 @@ from readmit.workspace.workspace import desk_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from readmit.clients.intake.spool_content import LineContent, Touched
     from readmit.clients.intake.spool_files import SpoolLine
-    from readmit.clients.intake.told import Told, Touched
-    from readmit.clients.intake.touched_files import Source
+    from readmit.clients.intake.touched_files import FitSource
     from readmit.clients.intake.transcripts import Transcript
     from readmit.clients.project import Project
     from readmit.workspace.workspace import Workspace
@@ -116,7 +116,7 @@ class _Group(NamedTuple):
     """Lines of a session, one after the other, that are one observation."""
 
     project: Project
-    told: list[tuple[SpoolLine, Told]]
+    content: list[tuple[SpoolLine, LineContent]]
 
 
 class _Batch:
@@ -133,7 +133,7 @@ class _Batch:
         self._touched: dict[tuple[Path, str, int, int], tuple[Project, Touched, str]] = {}
         self._ignored: dict[Path, set[str]] = {}
         self._named: dict[Path, set[str]] = {}
-        self._sources: list[tuple[Project, Source, str]] = []
+        self._sources: list[tuple[Project, FitSource, str]] = []
         self._transcripts: dict[str, Transcript] = {}
 
     def read(self, path: Path, until: float) -> list[SpoolLine] | None:
@@ -166,34 +166,34 @@ class _Batch:
     def _read_lines(self, lines: Sequence[SpoolLine], until: float) -> int:
         """Read lines until the deadline, and return how many.
 
-        Where observations begin depends on the lines alone, and it ends between two of them. So whoever reads the same
-        lines again, or the rest of them, makes the same observations.
+        Where observations begin depends on the lines alone, and it ends between two of them. So a process that reads
+        the same lines again, or the rest of them, makes the same observations.
         """
         work: tuple[str, ...] | None = None
         size = 0
         for number, line in enumerate(lines):
-            told, project = told_by(line), self._project_of(line)
-            if _work(line) != work or (told.done and size and size + len(told.done) > MOST_TOGETHER):
+            content, project = content_of(line), self._project_of(line)
+            if _work(line) != work or (content.done and size and size + len(content.done) > MOST_TOGETHER):
                 if number and (time.monotonic() > until or self.counts["lines"] + number >= MOST_LINES):
                     return number
                 work, size = _work(line), 0
                 self._groups.append(_Group(project, []))
-            size += len(told.done)
-            self._read_line(line, told, project)
+            size += len(content.done)
+            self._read_line(line, content, project)
         return len(lines)
 
-    def _read_line(self, line: SpoolLine, told: Told, project: Project) -> None:
-        self.counts["left_out"] += told.left_out
+    def _read_line(self, line: SpoolLine, content: LineContent, project: Project) -> None:
+        self.counts["left_out"] += content.left_out
         if path := known_transcript(line.client, line.text("transcript_path")):
             session = session_of(line.client, line.fields).name
             self._transcripts.setdefault(path, new_transcript(line.client, session, project.task, line.at))
-        if told.said:
-            self._said.append((line, project, told.said))
-        if told.done:
-            self._groups[-1].told.append((line, told))
-        for one in told.files:
+        if content.said:
+            self._said.append((line, project, content.said))
+        if content.done:
+            self._groups[-1].content.append((line, content))
+        for one in content.files:
             self._touch(project, one, session_of(line.client, line.fields).name)
-        for word in told.named:
+        for word in content.named:
             self._name(project, line, word)
 
     def _project_of(self, line: SpoolLine) -> Project:
@@ -246,17 +246,17 @@ class _Batch:
                 self.counts["said"] += 1
                 self._workspace.principal(USER).observe(text, id=name, at=_moment(line), task=project.task)
         for group in self._groups:
-            if group.told:
+            if group.content:
                 self._write_group(group)
         for project, source, by in self._sources:
             self.counts["files"] += observe_source(self._workspace, project, source, self._writer(by))
 
     def _write_group(self, group: _Group) -> None:
-        line = group.told[0][0]
+        line = group.content[0][0]
         name = _id(DONE, line)
         if self._log.named(EventKind.OBSERVE, name) is not None:
             return
-        texts = [self._shown(one, told, group.project) for one, told in group.told]
+        texts = [self._shown(one, content, group.project) for one, content in group.content]
         session = session_of(line.client, line.fields).name
         self._workspace.principal(self._writer(session)).observe(
             "\n\n".join(texts), id=name, at=_moment(line), source="tool_result", task=group.project.task
@@ -264,15 +264,15 @@ class _Batch:
         self.counts["observations"] += 1
         self.counts["done"] += len(texts)
 
-    def _shown(self, line: SpoolLine, told: Told, project: Project) -> str:
+    def _shown(self, line: SpoolLine, content: LineContent, project: Project) -> str:
         """A use of a tool in words: without its result if it names a file that git ignores."""
         ignored = self._ignored.get(project.worktree, set())
-        for word in told.named if ignored else ():
+        for word in content.named if ignored else ():
             path = os.path.join(line.text("cwd"), word)  # noqa: PTH118 - a text from elsewhere
             if inside(project, path) in ignored:
                 self.counts["left_out"] += 1
-                return told.without_result
-        return told.done
+                return content.without_result
+        return content.done
 
     def _writer(self, session: str) -> str:
         """Who observed it: the session, or its client if the session's lease ran out and it may not write."""

@@ -42,14 +42,16 @@ def syntax(path: str, text: str) -> Node | None:
     from tree_sitter import Parser
 
     data, last = text.encode(), time.monotonic() + _SECONDS
-    is_late = False
+    is_late = is_parsed = False
 
     def piece(at: int, _: object) -> bytes:
         nonlocal is_late
-        is_late = is_late or time.monotonic() > last
+        # Nodes are asked for their texts later, and those are read here too.
+        is_late = is_late or (not is_parsed and time.monotonic() > last)
         return b"" if is_late else data[at : at + _CHUNK]
 
     root = Parser(language).parse(piece).root_node
+    is_parsed = True
     return None if is_late else root
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Self
 from msgspec.structs import replace
 
 from readmit.clients.intake.model_drafts import chosen_model
+from readmit.clients.intake.spool_content import content_of
 from readmit.clients.intake.spool_files import read_claimed, replace_rest, spool_lines
-from readmit.clients.intake.told import told_by
 from readmit.clients.intake.transcripts import load_transcripts
 from readmit.clients.memory_lines import load_lines, save_lines
 from readmit.clients.project import Project, data_folder, project_of, spool_folder
@@ -116,14 +116,14 @@ def _forget_spooled(path: Path, texts: Collection[str]) -> Iterator[str]:
         lines = list(spool_lines(data))
         kept = [line for line in lines if line is not None and not _tells(line, texts)]
         if len(kept) < len(lines):
-            # Lines that cannot be read go too: what they hold cannot be told.
+            # Lines that cannot be read go too: nobody can say what they hold.
             replace_rest(path, kept)
 
 
 def _tells(line: SpoolLine, texts: Collection[str]) -> bool:
     """Whether a line holds one of the texts, or part of one: several lines are one observation."""
-    told = told_by(line)
-    if any(part and part in text for part in (told.said, told.done) for text in texts):
+    content = content_of(line)
+    if any(part and part in text for part in (content.said, content.done) for text in texts):
         return True
     with suppress(ValueError, RecursionError):
         return any(_is_within(one, texts) for one in _strings(json.loads(line.raw)))

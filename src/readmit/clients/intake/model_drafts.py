@@ -44,7 +44,7 @@ _TOGETHER = 12_000
 """Most characters of turns in one request."""
 
 
-class Drafted(NamedTuple):
+class TranscriptReading(NamedTuple):
     """What a model read and drafted."""
 
     turns: int = 0
@@ -80,12 +80,13 @@ def opened(line: str) -> Model:
 
 def read_transcripts(
     workspace: Workspace, project: Project, model: Model | str, *, deadline: float | None = None
-) -> Drafted:
+) -> TranscriptReading:
     """Read what is new in the transcripts of a project's sessions, and record drafts of what the user said there.
 
-    How far each was read is saved after every request, so whoever is killed repeats one at most, with the same result.
+    How far each was read is saved after every request, so a process that is killed repeats one at most, with the same
+    result.
     """
-    known, found = _of_today(load_transcripts(project)), Drafted()
+    known, found = _of_today(load_transcripts(project)), TranscriptReading()
     if is_client := isinstance(model, str) and model.startswith(LINE):
         model = opened(str(model))
     most = MOST_OF_CLIENT if is_client else MOST_A_DAY

@@ -24,7 +24,7 @@ from readmit.workspace.workspace import desk_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from readmit.clients.intake.told import Touched
+    from readmit.clients.intake.spool_content import Touched
     from readmit.clients.project import Project
     from readmit.workspace.workspace import Workspace
 
@@ -41,7 +41,7 @@ class _MovedError(ReadmitError):
     """The error for a file that is not the one that was filtered."""
 
 
-class Source(NamedTuple):
+class FitSource(NamedTuple):
     """A place in a file of a checkout that was found fit, and the text that was found there."""
 
     place: File
@@ -82,7 +82,7 @@ def inside(project: Project, path: str) -> str:
     return "" if hidden or name == "." or not is_path(name) else name
 
 
-def fit_source(project: Project, name: str, touched: Touched) -> Source | str:
+def fit_source(project: Project, name: str, touched: Touched) -> FitSource | str:
     """The source that a file is, or why it is none."""
     path = project.worktree / name
     try:
@@ -92,19 +92,19 @@ def fit_source(project: Project, name: str, touched: Touched) -> Source | str:
         if not path.is_file():
             return "not a file"
         if status.st_size > MOST_TEXT:
-            return _part(path, touched) or Source(File(path, exists=True), "")
+            return _part(path, touched) or FitSource(File(path, exists=True), "")
         data = path.read_bytes()
         text = data.decode("utf-8")
     except OSError:
         return "gone"
     except UnicodeDecodeError:
-        return Source(File(path, exists=True), "")
+        return FitSource(File(path, exists=True), "")
     if not text.strip() or "\0" in text:
-        return Source(File(path, exists=True), "")
-    return "secret" if holds_secret(text) else Source(File(path), text)
+        return FitSource(File(path, exists=True), "")
+    return "secret" if holds_secret(text) else FitSource(File(path), text)
 
 
-def _part(path: Path, touched: Touched) -> Source | str:
+def _part(path: Path, touched: Touched) -> FitSource | str:
     """The lines of a large file that were read; an empty text if it was read or written as a whole."""
     if not touched.count:
         return ""
@@ -114,10 +114,10 @@ def _part(path: Path, touched: Touched) -> Source | str:
     text = b"".join(lines).decode("utf-8", "replace")
     if not lines or len(text) > MOST_TEXT or not text.strip() or "\ufffd" in text:
         return ""
-    return "secret" if holds_secret(text) else Source(File(path, lines=f"{first}-{first + len(lines) - 1}"), text)
+    return "secret" if holds_secret(text) else FitSource(File(path, lines=f"{first}-{first + len(lines) - 1}"), text)
 
 
-def observe_source(workspace: Workspace, project: Project, source: Source, by: str) -> bool:
+def observe_source(workspace: Workspace, project: Project, source: FitSource, by: str) -> bool:
     """Write a source down, unless what is there now is not what was found fit.
 
     Returns whether anything is new.
@@ -137,7 +137,7 @@ def observe_source(workspace: Workspace, project: Project, source: Source, by: s
     return True
 
 
-def _check_same(source: Source, found: object) -> None:
+def _check_same(source: FitSource, found: object) -> None:
     """Refuse a text that was not filtered: the file was written since."""
     if source.text and not (isinstance(found, Evidence) and found.text in source.text):
         raise _MovedError("it changes while it is taken in")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from readmit.clients.intake.told import users_words
+from readmit.clients.intake.spool_content import users_words
 from readmit.clients.known_clients import CLIENTS
 from readmit.clients.moments.hook_status import replace_file
 from readmit.clients.secret_filter import without_secrets
@@ -51,7 +51,7 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
     """Turns before this moment were there before: of a session that was forked, or that ran without hooks."""
     offset: int = 0
     file: int = 0
-    """Number of the file on its disk: another file begins anew."""
+    """Number of the file on its disk: another file is read from its beginning."""
 
 
 class KnownTranscripts(msgspec.Struct, kw_only=True):
@@ -95,7 +95,7 @@ def known_transcript(client: str, path: str) -> str:
 
 
 def new_transcript(client: str, session: str, task: str, at: int) -> Transcript:
-    """A transcript of which a session's first line in the spool, of a moment in nanoseconds, told."""
+    """A transcript that a session's first line in the spool names; that line was written at a moment in nanoseconds."""
     return Transcript(client=client, session=session, task=task, since=at / 1e9 - _BEFORE)
 
 

@@ -1,6 +1,6 @@
-"""What a line of the spool tells: words of the user, a command with its result, or files that were read or written.
+"""The content of a line of the spool: words of the user, a command with its result, or files that were read or written.
 
-Nothing on which the secret filter finds something is told, nor the result of a command that names a file which may
+Nothing on which the secret filter finds something is kept, nor the result of a command that names a file which may
 hold secrets, nor what readmit's own tools and hooks said.
 """
 
@@ -46,8 +46,8 @@ _WORD = re.compile(r"[^\s'\"`;|&<>()=,]+")
 
 
 @dataclass(frozen=True)
-class Told:
-    """What one line tells."""
+class LineContent:
+    """Content of one line."""
 
     said: str = ""
     """The user's words."""
@@ -73,22 +73,22 @@ class Touched:
     """When the session last did, in nanoseconds since 1970."""
 
 
-def told_by(line: SpoolLine) -> Told:
-    """What a line tells; nothing for tools that have nothing to tell."""
+def content_of(line: SpoolLine) -> LineContent:
+    """Content of a line; nothing for tools that say nothing about the repository."""
     tool = line.text("tool_name")
     if not tool:
-        return Told() if line.text("agent_id") else _said(line.text("prompt"))
+        return LineContent() if line.text("agent_id") else _said(line.text("prompt"))
     if _OWN.match(tool) or tool in _PASSED:
-        return Told()
+        return LineContent()
     if tool in FILE_TOOLS:
         path = line.given("file_path", "absolute_path", "notebook_path", "path")
         part = (line.number("offset"), line.number("limit")) if line.number("limit") else (0, 0)
-        return Told(files=tuple(_touched(line, [path], *part)))
+        return LineContent(files=tuple(_touched(line, [path], *part)))
     command = line.given("command", "cmd", "input", "patch")
     patched = [name.strip() for kind, name in _PATCHED.findall(command) if kind != "Delete"]
     if tool in _PATCHES or (patched and "apply_patch" in command):
         # The text of a patch is that of files.
-        return Told(files=tuple(_touched(line, patched)))
+        return LineContent(files=tuple(_touched(line, patched)))
     return _done(line, tool, command)
 
 
@@ -98,15 +98,15 @@ def users_words(prompt: str) -> str:
     return "" if re.fullmatch(r"/[\w:-]+", words) else words
 
 
-def _said(prompt: str) -> Told:
+def _said(prompt: str) -> LineContent:
     words = users_words(prompt)
     if not words:
-        return Told()
+        return LineContent()
     kept, left_out = _filtered(words, MOST_SAID)
-    return Told(said=kept, left_out=left_out)
+    return LineContent(said=kept, left_out=left_out)
 
 
-def _done(line: SpoolLine, tool: str, command: str) -> Told:
+def _done(line: SpoolLine, tool: str, command: str) -> LineContent:
     if not command:
         given = [f"{name}: {value}" for name in ("url", "query", "pattern", "path") if (value := line.given(name))]
         command = "; ".join(given)
@@ -117,10 +117,10 @@ def _done(line: SpoolLine, tool: str, command: str) -> Told:
     head = f"$ {asked}" if line.given("command", "cmd") else f"[{_plain(tool)}] {asked}"
     head += " (failed)" if line.fields.get("failed") is True else ""
     if any(may_hold_secret(part) for word in words for part in word.split("/")):
-        return Told(done=head, without_result=head, left_out=hidden + 1)
+        return LineContent(done=head, without_result=head, left_out=hidden + 1)
     result, left_out = _filtered(line.text("result"), MOST_RESULT)
     done = f"{head}\n{result}" if result else head
-    return Told(done=done, named=words, without_result=head, left_out=hidden + left_out)
+    return LineContent(done=done, named=words, without_result=head, left_out=hidden + left_out)
 
 
 def _touched(line: SpoolLine, names: list[str], first: int = 0, count: int = 0) -> Iterator[Touched]:
