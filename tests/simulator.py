@@ -829,9 +829,9 @@ class Reading:
         behind, earlier = self.rank(other, task)
         if rank > behind:
             since = max(one.epoch, through, self.named_after(one, other))
-            return None if self.restored_over(other, one, since) else since
+            return None if self.restored_over(other, one, since) or self.lifted(other, one, task) else since
         since = max(other.epoch, earlier, self.named_after(other, one))
-        return self.restores(one) if self.restored_over(one, other, since) else None
+        return self.restores(one) if self.restored_over(one, other, since) or self.lifted(one, other, task) else None
 
     def named_after(self, one: Statement, other: Statement) -> int:
         """The last event that names one item as the successor of another."""
@@ -846,6 +846,24 @@ class Reading:
             return False
         last = restored[-1]
         return last.epoch >= max(since, self.restores(newer)) and self.start(newer) <= max(last.at, last.learnt)
+
+    def lifted(self, older: Statement, newer: Statement, task: str) -> bool:
+        """Whether an overseer restored an item over a third one that ranks no lower than another: ranks are one line.
+
+        What is said afterwards from older evidence than that of the third one undoes nothing.
+        """
+        if not self.overrules(older):
+            return False
+        own, least = self.rank(older, task)[0], self.rank(newer, task)[0]
+        for third in self.items.values():
+            is_rival = third.id not in (older.id, newer.id) and self.same_thing(third, older)
+            if not is_rival or third.task not in (None, task) or self.repeats(older, third):
+                continue
+            rank, through = self.rank(third, task)
+            since = max(third.epoch, through, self.named_after(third, older))
+            if rank > own and rank >= least and self.restored_over(older, third, since):
+                return True
+        return False
 
     def restores(self, item: Statement) -> int:
         """The last event by which an overseer restored an item."""

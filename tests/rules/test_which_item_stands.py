@@ -84,6 +84,22 @@ def test_a_restoring_event_that_is_dated_back_reaches_what_had_begun_when_it_was
     assert scene.stand() == {"old"}
 
 
+def test_old_news_said_again_does_not_undo_what_an_overseer_restored() -> None:
+    """It ranks after everything that had replaced it, so evidence from before that changes nothing; later news does."""
+    scene = SourcedScene()
+    early = scene.team.observe("Early.", by="bob")
+    scene.fact("sunrise", slot="hotel", sources=[early])
+    scene.fact("riverside", slot="hotel", sources=[early])
+    scene.wait(HOUR)
+    again(scene, "riverside-2", "riverside", sources=[scene.team.observe("Late.", by="bob")])
+    assert scene.stand() == {"riverside", "riverside-2"}
+    scene.team.admin.overrule("sunrise", by="boss", reason="looked", expires=DAY)
+    again(scene, "riverside-3", "riverside", sources=[early])
+    assert scene.stand() == {"sunrise"}
+    again(scene, "riverside-4", "riverside", sources=[scene.team.observe("Later still.", by="bob")])
+    assert "sunrise" not in scene.stand()
+
+
 # A valid item was thrown out.
 
 
