@@ -833,6 +833,10 @@ class Reading:
         since = max(other.epoch, earlier, self.named_after(other, one))
         return self.restores(one) if self.restored_over(one, other, since) or self.lifted(one, other, task) else None
 
+    def outranks(self, one: Statement, other: Statement) -> bool:
+        task = other.task or self.who.task
+        return self.rank(one, task)[0] > self.rank(other, task)[0]
+
     def named_after(self, one: Statement, other: Statement) -> int:
         """The last event that names one item as the successor of another."""
         acts = (epoch for old, new, epoch in self.succession if (old.id, new.id) == (other.id, one.id))
@@ -1001,6 +1005,8 @@ class Reading:
         if item.id in yielding:
             against.append(Against(moved, item.epoch))
         # What rests on nothing has no place in the order: it is unproven, and that is all.
+        settled: list[tuple[Statement, int]] = []
+        contesting: list[tuple[Statement, int]] = []
         for other in self.items.values() if self.bound_by(item) or self.team.binds(item) else ():
             rivals = other.id != item.id and other.said != item.said and self.same_thing(other, item)
             if not rivals or not self.concerns(other, item) or not self.competes(other):
@@ -1012,7 +1018,22 @@ class Reading:
                 contested = other.id in contested_plans or any(
                     one.code in {"disputed", "concurrent_update", "suspected"} for one in self.doubts(other)
                 )
-                against.append(Against("slot_contested" if contested else moved, since))
+                (contesting if contested else settled).append((other, since))
+        # The highest replaced it; a contest is as old as its last side. Saying a side again adds none.
+        highest = [
+            since
+            for one, since in settled
+            if not any(self.above(other, one) for other, _ in settled if other is not one)
+        ]
+        sides = [
+            since
+            for one, since in contesting
+            if not any(self.repeats(one, other) and self.outranks(other, one) for other, _ in contesting)
+        ]
+        if settled:
+            against.append(Against(moved, max(highest or [since for _, since in settled])))
+        elif sides:
+            against.append(Against("slot_contested", max(sides)))
         return against + self.by_supersession(item)
 
     def by_supersession(self, item: Statement) -> list[Against]:

@@ -264,3 +264,47 @@ def test_a_writer_who_does_not_count_contests_nothing() -> None:
     scene.hotel("h1", "bea")
     scene.hotel("h2", "ann")
     assert scene.disputes() == []
+
+
+def test_an_overruling_that_knew_one_side_does_not_cover_the_contest() -> None:
+    """An overseer kept what rested on h0 although h1 replaced it. Then a second writer contests h1."""
+    scene = Hotel(written=False)
+    early = scene.team.observe("An older letter.", by="ann")
+    scene.fact("booking", depends_on=["h0"])
+    scene.hotel("h1", "bea")
+    scene.team.admin.overrule("booking", by="boss", reason="h1 takes it over", expires=timedelta(days=1))
+    scene.dora_returns()
+    assert scene.reasons("booking") == (Reason.NOT_NEEDED,)
+    scene.fact("h2", slot="hotel", by="ann", sources=[early])
+    scene.dora_returns()
+    assert scene.reasons("h0") == (Reason.SLOT_CONTESTED,)
+    assert scene.reasons("booking") == (Reason.PREMISE_CHANGED,)
+
+
+def test_an_overruling_does_not_cover_a_premise_that_a_later_restoring_replaces() -> None:
+    scene = Hotel(written=False)
+    scene.hotel("h1", "bea")
+    scene.fact("booking", depends_on=["h1"])
+    scene.team.revoke("h1", by="bea")
+    scene.team.admin.overrule("booking", by="boss", reason="paid", expires=timedelta(days=1))
+    scene.dora_returns()
+    assert scene.reasons("booking") == (Reason.NOT_NEEDED,)
+    scene.team.admin.overrule("h0", by="boss", reason="back to h0", expires=timedelta(days=1))
+    scene.dora_returns()
+    assert scene.reasons("h1") == (Reason.REVOKED, Reason.SLOT_UPDATED)
+    assert scene.reasons("booking") == (Reason.PREMISE_CHANGED,)
+
+
+def test_an_overruling_does_not_cover_a_later_act_that_names_another_successor() -> None:
+    """The item that takes the slot is old; the act that puts it there is later than the overruling."""
+    scene = Hotel(written=False)
+    scene.hotel("h2", "bob")
+    scene.hotel("h1", "bea")
+    scene.fact("booking", depends_on=["h2"])
+    scene.team.admin.overrule("booking", by="boss", reason="h1 takes it over", expires=timedelta(days=1))
+    scene.dora_returns()
+    assert scene.reasons("booking") == (Reason.NOT_NEEDED,)
+    scene.team.supersede("h1", "h0", by="boss")
+    scene.dora_returns()
+    assert scene.cause("h2", Reason.SLOT_UPDATED).by == "boss"
+    assert scene.reasons("booking") == (Reason.PREMISE_CHANGED,)

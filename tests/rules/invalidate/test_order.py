@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit.rules.invalidate.order import NEVER, Point, Rank, ranks
+from readmit.rules.invalidate.order import NEVER, Act, Point, Rank, ranks
 from readmit.types import Receipt
 from tests.rules.invalidate.build import Board, hour
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from readmit.rules.invalidate.order import Key
 
@@ -173,8 +173,15 @@ RANKED = {
 }
 
 
+NAMING = Act(100, "boss")
+
+
+def named(after: Mapping[str, tuple[str, ...]]) -> dict[str, dict[str, Act]]:
+    return {successor: dict.fromkeys(targets, NAMING) for successor, targets in after.items()}
+
+
 def low_to_high(board: Board, after: dict[str, tuple[str, ...]]) -> list[str]:
-    ranked = ranks(board.held.values(), board.order(), after)
+    ranked = ranks(board.held.values(), board.order(), named(after))
     assert set(ranked) == set(board.held)
     assert len(set(ranked.values())) == len(ranked), "no two items have one rank"
     return sorted(ranked, key=ranked.__getitem__)
@@ -196,9 +203,9 @@ def test_a_successor_keeps_its_own_date_as_the_last_word() -> None:
     board = Board()
     board.fact("a", at=3)
     board.fact("b", at=1)
-    found = ranks(board.held.values(), board.order(), {"b": ("a",)})
+    found = ranks(board.held.values(), board.order(), named({"b": ("a",)}))
     keys: dict[str, Key] = {name: board.order().key(held) for name, held in board.held.items()}
-    assert found == {"a": Rank(keys["a"], 0, keys["a"]), "b": Rank(keys["a"], 1, keys["b"])}
+    assert found == {"a": Rank(keys["a"], 0, keys["a"], Act(2, "bob")), "b": Rank(keys["a"], 1, keys["b"], NAMING)}
 
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["from the first", "from the last"])
@@ -209,7 +216,7 @@ def test_a_chain_of_thousands_needs_no_recursion(reverse: bool) -> None:
     for name in reversed(names) if reverse else names:
         board.fact(name, source)
     after = {two: (one,) for one, two in pairwise(names)}
-    found = ranks(board.held.values(), board.order(), after)
+    found = ranks(board.held.values(), board.order(), named(after))
     assert sorted(found, key=found.__getitem__) == names
     # What was recorded after its target, from the same evidence, ranks later by its own date anyway.
     assert [found[name].depth for name in names] == (list(range(length)) if reverse else [0] * length)
@@ -219,5 +226,5 @@ def test_a_circle_that_should_not_exist_still_ends() -> None:
     board = Board()
     for name in "abc":
         board.fact(name)
-    found = ranks(board.held.values(), board.order(), {"a": ("c",), "b": ("a",), "c": ("b",)})
+    found = ranks(board.held.values(), board.order(), named({"a": ("c",), "b": ("a",), "c": ("b",)}))
     assert set(found) == set("abc")

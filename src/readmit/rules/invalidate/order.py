@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Sighting, Snapshot
@@ -29,12 +29,24 @@ class Key(NamedTuple):
     epoch: int
 
 
+class Act(NamedTuple):
+    """The event that gave an item its place: its record, or a later one that put it above another."""
+
+    epoch: int
+    by: str
+
+
 class Rank(NamedTuple):
     """A place in the order. An explicitly named successor takes its target's ``base`` and comes directly after it."""
 
     base: Key
     depth: int
     own: Key
+    since: Act
+
+    def put_after(self, other: Rank, act: Act) -> Rank:
+        """The place directly after another, by an act."""
+        return Rank(other.base, other.depth + 1, self.own, max(self.since, other.since, act))
 
 
 class Point(NamedTuple):
@@ -92,23 +104,24 @@ class Order:
 def ranks(
     members: Iterable[Held],
     order: Order,
-    after: Mapping[str, Sequence[str]],
+    after: Mapping[str, Mapping[str, Act]],
     raised: Mapping[str, Rank] = MappingProxyType({}),
 ) -> dict[str, Rank]:
-    """The rank of each item. ``after`` maps an item to those that it was explicitly named to replace.
+    """The rank of each item.
 
-    ``raised`` holds minimum ranks of some items.
+    ``after`` maps an item to those that it was explicitly named to replace, each with the act that names it. ``raised``
+    holds minimum ranks of some items.
     """
-    keys = {held.item.id: order.key(held) for held in members}
-    if not raised and after.keys().isdisjoint(keys):
-        return {name: Rank(key, 0, key) for name, key in keys.items()}
+    own = {held.item.id: _by_date(held, order.key(held)) for held in members}
+    if not raised and after.keys().isdisjoint(own):
+        return own
     ranked: dict[str, Rank] = {}
     met: set[str] = set()
-    for first in keys:
+    for first in own:
         path = [first]
         while path:
             name = path[-1]
-            targets = [target for target in after.get(name, ()) if target in keys] if name not in ranked else []
+            targets = [target for target in after.get(name, ()) if target in own] if name not in ranked else []
             ahead = [target for target in targets if target not in met]
             met.add(name)
             if ahead:
@@ -116,8 +129,11 @@ def ranks(
                 continue
             path.pop()
             if name not in ranked:
-                behind = [ranked[target] for target in targets if target in ranked]
-                own = keys[name]
-                least = raised.get(name, Rank(own, 0, own))
-                ranked[name] = max([least, *(Rank(one.base, one.depth + 1, own) for one in behind)])
+                behind = [(ranked[target], after[name][target]) for target in targets if target in ranked]
+                least = raised.get(name, own[name])
+                ranked[name] = max([least, *(own[name].put_after(one, act) for one, act in behind)])
     return ranked
+
+
+def _by_date(held: Held, key: Key) -> Rank:
+    return Rank(key, 0, key, Act(held.epoch, held.item.by))

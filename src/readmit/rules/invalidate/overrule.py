@@ -1,7 +1,7 @@
 """The recovery path: an overseer's reasoned, expiring event sets automated rejections aside.
 
-It covers earlier causes only: what happens to the item later counts again. It never affects authorization,
-applicability or provenance, and no principal overrules a rejection in its own return.
+It covers earlier causes only: what happens later to the item, or to the slot of a premise, counts again. It never
+affects authorization, applicability or provenance, and no principal overrules a rejection in its own return.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
 from readmit.rules.invalidate.concurrent import PassedOver
 from readmit.rules.invalidate.lifecycle import point_of
-from readmit.rules.invalidate.order import Order, Rank, ranks
+from readmit.rules.invalidate.order import Act, Order, Rank, ranks
 from readmit.rules.invalidate.repeated_statements import SameStatements
 from readmit.rules.invalidate.supersession import concerns, reaches
 
@@ -48,8 +48,8 @@ class ReplacementField(msgspec.Struct, frozen=True):
     """Items that lost a dispute: a wrong statement replaces nothing."""
     contested: frozenset[str]
     """Items that are disputed or suspected."""
-    after: Mapping[str, Sequence[str]]
-    """Item → those that it was explicitly named to replace."""
+    after: Mapping[str, Mapping[str, Act]]
+    """Item → those that it was explicitly named to replace, each with the act."""
     restored: Mapping[str, Event]
     """Item → the overseer's event that restores it."""
     policy: Policy
@@ -116,10 +116,12 @@ def _outranked(alike: Sequence[Held], task: str, field: ReplacementField, reason
         # A restored item ranks directly after everything that had replaced it by then.
         known = _known_at(field.restored[held.item.id], held, rivals, field)
         best = sorted(known, key=lambda rival: ranked[rival.item.id], reverse=True)
-        if cause := _replacing(held, best, ranked, field, reason):
-            yield held.item.id, cause, True
-            top = ranked[best[0].item.id]
-            raised[held.item.id] = Rank(top.base, top.depth + 1, ranked[held.item.id].own)
+        if found := _replacing(held, best, ranked, field, reason):
+            why, rival = found
+            yield held.item.id, Cause(reason=why, epoch=rival.epoch, ref=rival.item.id, by=rival.item.by), True
+            event = field.restored[held.item.id]
+            act = Act(event.epoch, event.by)
+            raised[held.item.id] = ranked[held.item.id].put_after(ranked[best[0].item.id], act)
             ranked = ranks(alike, field.order, field.after, raised)
     best = sorted(rivals, key=lambda held: ranked[held.item.id], reverse=True)
     # Filtered once: items that name other principals replace nothing for this reader.
@@ -131,10 +133,13 @@ def _outranked(alike: Sequence[Held], task: str, field: ReplacementField, reason
         field = msgspec.structs.replace(field, contested=field.contested | open_.keys())
         yield from ((name, cause, True) for name, cause in open_.items())
     for held in judged:
-        cause = _replacing(held, best if held.item.scope.principals else shared, ranked, field, reason)
-        if cause is None and (news := beaten.get(held.item.id)) is not None:
-            cause = Cause(reason=reason, epoch=news.epoch, ref=news.item.id, by=news.item.by)
-        if cause is not None:
+        found = _replacing(held, best if held.item.scope.principals else shared, ranked, field, reason)
+        if found is None and (news := beaten.get(held.item.id)) is not None:
+            found = reason, news
+        if found is not None:
+            why, rival = found
+            act = ranked[rival.item.id].since
+            cause = Cause(reason=why, epoch=act.epoch, ref=rival.item.id, by=act.by)
             yield held.item.id, cause, held.item.id not in field.restored
 
 
@@ -187,17 +192,21 @@ def _known_at(event: Event, held: Held, rivals: Iterable[Held], field: Replaceme
 
 def _replacing(
     held: Held, best: Sequence[Held], ranked: Mapping[str, Rank], field: ReplacementField, reason: Reason
-) -> Cause | None:
-    """What replaces an item: the highest settled rival above it, or else the highest that contests it."""
-    above = (rival for rival in _above(held, best, ranked) if _displaces(rival, held, field))
-    first = rival = next(above, None)
-    while rival is not None and rival.item.id in field.contested:
-        rival = next(above, None)
-    by = rival or first
-    if by is None:
-        return None
-    why = reason if rival is not None else Reason.SLOT_CONTESTED
-    return Cause(reason=why, epoch=by.epoch, ref=by.item.id, by=by.item.by)
+) -> tuple[Reason, Held] | None:
+    """What replaces an item: the highest settled rival above it, or else the last of those that contest its place.
+
+    A contest counts from its last side: an overruling between the two knew one of them only. Saying a side again adds
+    none.
+    """
+    sides: list[Held] = []
+    for rival in _above(held, best, ranked):
+        if not _displaces(rival, held, field):
+            continue
+        if rival.item.id not in field.contested:
+            return reason, rival
+        if not any(field.same.same(rival.item.id, side.item.id) for side in sides):
+            sides.append(rival)
+    return (Reason.SLOT_CONTESTED, max(sides, key=lambda side: ranked[side.item.id].since)) if sides else None
 
 
 def _displaces(rival: Held, held: Held, field: ReplacementField) -> bool:
