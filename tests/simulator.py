@@ -829,7 +829,10 @@ class Reading:
         behind, earlier = self.rank(other, task)
         if rank > behind:
             since = max(one.epoch, through, self.named_after(one, other))
-            return None if self.restored_over(other, one, since) or self.lifted(other, one, task) else since
+            if self.restored_over(other, one, since) or self.lifted(other, one, task):
+                return None
+            # It was restored itself, over one that had been restored over it.
+            return max(since, self.restores(one)) if self.restored_over(other, one, since, undone=True) else since
         since = max(other.epoch, earlier, self.named_after(other, one))
         return self.restores(one) if self.restored_over(one, other, since) or self.lifted(one, other, task) else None
 
@@ -842,14 +845,19 @@ class Reading:
         acts = (epoch for old, new, epoch in self.succession if (old.id, new.id) == (other.id, one.id))
         return max(acts, default=0)
 
-    def restored_over(self, older: Statement, newer: Statement, since: int) -> bool:
-        """Whether an overseer restored an item that another had replaced by then: that puts it above the other."""
+    def restored_over(self, older: Statement, newer: Statement, since: int, *, undone: bool = False) -> bool:
+        """Whether an overseer restored an item that another had replaced by then: that puts it above the other.
+
+        With ``undone``, also one that restored the other since.
+        """
         restored = self.overrules(older)
         replaced = self.competes(newer) and self.concerns(newer, older) and older.kind != "frontier"
         if not restored or not replaced:
             return False
         last = restored[-1]
-        return last.epoch >= max(since, self.restores(newer)) and self.start(newer) <= max(last.at, last.learnt)
+        return last.epoch >= max(since, 0 if undone else self.restores(newer)) and self.start(newer) <= max(
+            last.at, last.learnt
+        )
 
     def lifted(self, older: Statement, newer: Statement, task: str) -> bool:
         """Whether an overseer restored an item over a third one that ranks no lower than another: ranks are one line.
