@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from readmit.records.evidence import Experience
     from readmit.records.items import Item, Receipt
     from readmit.records.retractions import Retraction, Retractions, RetractionView
-    from readmit.returning.expose_retractions import RetractionBundle
+    from readmit.returning.expose import RetractionBundle
     from readmit.workspace.admin import Admin
     from readmit.workspace.async_workspace import AsyncAdmin, AsyncDelivery, AsyncPresentAgent, AsyncSubscription
     from readmit.writing.forget import Forgotten
@@ -63,7 +63,7 @@ else:
                 "RetractionView",
                 "Retractions",
             ),
-            "readmit.returning.expose_retractions": ("RetractionBundle",),
+            "readmit.returning.expose": ("RetractionBundle",),
             "readmit.workspace.admin": ("Admin",),
             "readmit.workspace.async_workspace": (
                 "AsyncAdmin",

@@ -19,7 +19,7 @@ from readmit.records.decisions import Examination
 from readmit.records.items import Fact, Frontier, InterfaceConstraint, RoleConstraint
 from readmit.rules.gate.constraints import Limit
 from readmit.rules.gate.duties import Duties
-from readmit.rules.readmission.recheck import recheck
+from readmit.rules.readmission.recheck import Current, recheck
 
 from .issued_view import (
     BOOKED,
@@ -72,7 +72,9 @@ def failing(**changes: Any) -> tuple[Reason, ...]:
         "policy": POLICY,
     }
     view = changes.pop("view", view_of())
-    return recheck(view, **(sound | changes))
+    given = sound | changes
+    now = Current(**{name: given.pop(name) for name in Current._fields if name in given})
+    return recheck(view, now, **given)
 
 
 @dataclass(frozen=True)

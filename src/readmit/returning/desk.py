@@ -22,8 +22,15 @@ from readmit.records.identity import Identity
 from readmit.records.reasons import Reason
 from readmit.records.snapshot import Snapshot
 from readmit.returning.due_looks import LookBefore, look_before, look_for, with_looks
-from readmit.returning.expose import Asker, Bundle, acknowledge, expose, instance_of
-from readmit.returning.expose_retractions import RetractionBundle, expose_retractions
+from readmit.returning.expose import (
+    Asker,
+    Bundle,
+    RetractionBundle,
+    acknowledge,
+    expose,
+    expose_retractions,
+    instance_of,
+)
 from readmit.rules.cycle import RULES, Examined, decide, refuse, withhold
 from readmit.state.absence import check_purpose
 from readmit.state.authority import jumped

@@ -25,8 +25,7 @@ from readmit.records.identity import Identity
 from readmit.records.items import Drafted
 from readmit.records.policy import LookRules, Policy
 from readmit.records.verdicts import Pair, Verdict
-from readmit.returning.expose import Bundle
-from readmit.returning.expose_retractions import RetractionBundle
+from readmit.returning.expose import Bundle, RetractionBundle
 from readmit.sources import Looker
 from readmit.sources.places import Place
 from readmit.trust.signer import Signer

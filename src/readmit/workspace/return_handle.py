@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from readmit.records.reasons import Reason
     from readmit.records.retractions import Retractions
     from readmit.returning.desk import Desk
-    from readmit.returning.expose import Bundle
-    from readmit.returning.expose_retractions import RetractionBundle
+    from readmit.returning.expose import Bundle, RetractionBundle
 
 
 class DecidedReturn:

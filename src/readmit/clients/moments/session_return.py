@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from readmit.records.decisions import Cause, Disposition
     from readmit.records.items import Item
     from readmit.records.retractions import Retraction
-    from readmit.returning.expose import Bundle
-    from readmit.returning.expose_retractions import RetractionBundle
+    from readmit.returning.expose import Bundle, RetractionBundle
     from readmit.workspace.agent import Agent
     from readmit.workspace.return_handle import Return
     from readmit.workspace.workspace import Workspace

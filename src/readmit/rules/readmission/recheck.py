@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.records.reasons import Reason, State
 from readmit.records.retractions import FALLEN, Retractions, RetractionView
@@ -29,92 +29,91 @@ if TYPE_CHECKING:
     from readmit.rules.gate.duties import Duties
 
 
+class Current(NamedTuple):
+    """What any bundle is checked against: the workload that asks, and the log and the policy as they are now."""
+
+    identity: Identity
+    """With ``instance``, the requesting workload's."""
+    instance: str
+    now: datetime
+    head: int
+    """The last epoch of the log."""
+    newest_return: str
+    """The id of the newest return of the same identity."""
+    departed_again: bool
+    """Whether the agent left after the bundle was issued."""
+    policy: Policy
+    out: Mapping[str, State] = MappingProxyType({})
+    """The items that the workload may see and should not rely on now."""
+
+
 def recheck(
     view: ReturnView,
+    now: Current,
     *,
-    identity: Identity,
-    instance: str,
     return_id: str | None = None,
-    now: datetime,
-    head: int,
     consumed: bool,
-    departed_again: bool,
-    newest_return: str,
     eligible: Mapping[str, Held],
     duties: Duties,
     items: Sequence[Item],
     experiences: Sequence[Experience] = (),
     salts: Salts = NO_SALTS,
-    out: Mapping[str, State] = MappingProxyType({}),
-    policy: Policy,
     newest: Mapping[str, Item] = MappingProxyType({}),
     examination: Examination | None = None,
 ) -> tuple[Reason, ...]:
     """Every check that fails now, in the order of the reason codes; empty means: expose.
 
-    ``identity`` and ``instance`` are the requesting workload's; ``return_id`` is the return it names, if it does not
-    present the view itself. ``head`` is the log's last epoch, ``consumed`` says that the view was acknowledged,
-    ``departed_again`` that the agent left after it was issued; ``newest_return`` is the id of that identity's newest
-    return. ``eligible`` holds the items that pass every gate now, ``duties`` what is owed now. ``items`` and
-    ``experiences`` are the contents that would be handed over, with their ``salts``; ``out`` is what the workload may
-    see and should not rely on now; ``newest`` holds, by dependency, the item that a view with that dependency must
-    hold; ``examination`` is the latest search for implicit changes, which the policy may require.
+    ``return_id`` is the return that the workload names, if it does not present the view itself. ``consumed`` says that
+    the view was acknowledged. ``eligible`` holds the items that pass every gate now, ``duties`` what is owed now.
+    ``items`` and ``experiences`` are the contents that would be handed over, with their ``salts``; ``newest`` holds, by
+    dependency, the item that a view with that dependency must hold; ``examination`` is the latest search for implicit
+    changes, which the policy may require.
     """
+    policy = now.policy
     present = matching_items(view, items, salts)
     remembered = matching_experiences(view, experiences, salts)
     failed = {
         Reason.NOTHING_OWED: policy.returns.fill == "block" and not duties.owed,
         Reason.NOT_EXAMINED: policy.returns.examination == "required"
         and (examination is None or examination.unexamined > 0),
-        Reason.BINDING_MISMATCH: (view.identity, view.instance) != (identity, instance)
-        or return_id not in (None, view.return_id),
-        # A clock before the issue is as wrong as one past the expiry.
-        Reason.VIEW_EXPIRED: not view.issued <= now < view.expires,
-        Reason.VIEW_CONSUMED: consumed or departed_again,
-        Reason.VIEW_REPLACED: newest_return != view.return_id,
-        Reason.EPOCH_AHEAD: view.epoch > head,
         Reason.VIEW_OUTDATED: not (
             all(
                 named.id in present and named.id in eligible and eligible[named.id].digest == named.digest
                 for named in view.items
             )
             and all(named.id in remembered for named in view.experiences)
-            and still_retracted(view.retractions, out, items, policy)
+            and still_retracted(view.retractions, now, items)
             and _covers(view, present, eligible, duties, policy)
             and _up_to_date(view, _evidence(present, eligible), duties, newest)
             and _constrained(present, duties)
             and _fits(view, tuple(present.values()), tuple(remembered.values()), policy)
         ),
     }
-    return tuple(reason for reason, fails in failed.items() if fails)
+    failed |= _expired(view, now)
+    failed[Reason.BINDING_MISMATCH] |= return_id not in (None, view.return_id)
+    failed[Reason.VIEW_CONSUMED] |= consumed
+    return tuple(reason for reason in Reason if failed.get(reason))
 
 
-def recheck_retractions(
-    view: RetractionView,
-    *,
-    identity: Identity,
-    instance: str,
-    now: datetime,
-    head: int,
-    departed_again: bool,
-    newest_return: str,
-    out: Mapping[str, State],
-    items: Sequence[Item],
-    policy: Policy,
-) -> tuple[Reason, ...]:
+def recheck_retractions(view: RetractionView, now: Current, items: Sequence[Item]) -> tuple[Reason, ...]:
     """The same for the retractions of a blocked return. They may be asked for again: they permit no action."""
-    failed = {
-        Reason.BINDING_MISMATCH: (view.identity, view.instance) != (identity, instance),
-        Reason.VIEW_EXPIRED: not view.issued <= now < view.expires,
-        Reason.VIEW_REPLACED: newest_return != view.return_id,
-        Reason.VIEW_CONSUMED: departed_again,
-        Reason.EPOCH_AHEAD: view.epoch > head,
-        Reason.VIEW_OUTDATED: not still_retracted(view.retractions, out, items, policy),
+    failed = _expired(view, now) | {Reason.VIEW_OUTDATED: not still_retracted(view.retractions, now, items)}
+    return tuple(reason for reason in Reason if failed.get(reason))
+
+
+def _expired(view: ReturnView | RetractionView, now: Current) -> dict[Reason, bool]:
+    """The checks of any bundle, whatever it holds."""
+    return {
+        Reason.BINDING_MISMATCH: (view.identity, view.instance) != (now.identity, now.instance),
+        # A clock before the issue is as wrong as one past the expiry.
+        Reason.VIEW_EXPIRED: not view.issued <= now.now < view.expires,
+        Reason.VIEW_CONSUMED: now.departed_again,
+        Reason.VIEW_REPLACED: now.newest_return != view.return_id,
+        Reason.EPOCH_AHEAD: view.epoch > now.head,
     }
-    return tuple(reason for reason, fails in failed.items() if fails)
 
 
-def still_retracted(retractions: Retractions, out: Mapping[str, State], items: Sequence[Item], policy: Policy) -> bool:
+def still_retracted(retractions: Retractions, now: Current, items: Sequence[Item]) -> bool:
     """Whether everything that is said to have fallen is still out, what is in doubt does not stand, and all of it fits.
 
     What fell after the decision is not listed, and is no reason to refuse: the view says at which epoch it was decided.
@@ -122,11 +121,11 @@ def still_retracted(retractions: Retractions, out: Mapping[str, State], items: S
     quoted = {one.id for one in retractions.listed if one.with_text}
     texts = [item for item in items if item.id in quoted]
     return (
-        all(out.get(one.id) in FALLEN for one in retractions.fallen)
-        and all(one.id in out for one in retractions.in_doubt)
+        all(now.out.get(one.id) in FALLEN for one in retractions.fallen)
+        and all(one.id in now.out for one in retractions.in_doubt)
         and len(texts) == len(quoted)
-        and len(retractions.listed) <= policy.budgets.retractions
-        and sum(item.length for item in texts) <= policy.budgets.retraction_chars
+        and len(retractions.listed) <= now.policy.budgets.retractions
+        and sum(item.length for item in texts) <= now.policy.budgets.retraction_chars
     )
 
 
