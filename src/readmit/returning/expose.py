@@ -150,7 +150,7 @@ OLDER = (
 
 
 class _Opened(NamedTuple):
-    """What was decided, and the state that it is judged against now."""
+    """Decided return under the state of now, opened for one asker."""
 
     log: Log
     event: Event
