@@ -193,7 +193,7 @@ def _known_at(event: Event, held: Held, rivals: Iterable[Held], field: Replaceme
 def _replacing(
     held: Held, best: Sequence[Held], ranked: Mapping[str, Rank], field: ReplacementField, reason: Reason
 ) -> tuple[Reason, Held] | None:
-    """What replaces an item: the highest settled rival above it, or else the last of those that contest its place.
+    """The replacement of an item: the highest settled rival above it, or else the last of those that contest its place.
 
     A contest counts from its last side: an overruling between the two knew one of them only. Saying a side again adds
     none.

@@ -304,7 +304,7 @@ class _Case:
         return Findings(against, overruled, recovered, open_pairs)
 
     def with_carrying(self, recovered: Mapping[str, tuple[Cause, ...]]) -> dict[str, tuple[Cause, ...]]:
-        """What recovered, and items that still hold of what their changed sources say now."""
+        """The causes that recovered, and items that still hold of what their changed sources say now."""
         found = dict(recovered)
         for held in self.marked:
             if again := tuple(changed_sources.carrying(held, self.troubled, self.snapshot, self.policy)):
