@@ -17,20 +17,12 @@ from readmit.records.acts.event import Checkpoint, EventKind
 from readmit.records.base import nfc, require, require_name
 from readmit.records.canonical import canonical, checked, digest_of
 from readmit.records.decisions import Envelope, Examination, Outcome, Request, Returned
-from readmit.records.error_types import ConflictError, PendingAnswers, QuarantineError, TamperedError
+from readmit.records.error_types import ConflictError, PendingAnswers, QuarantineError, RecordError, TamperedError
 from readmit.records.identity import Identity
 from readmit.records.reasons import Reason
 from readmit.records.snapshot import Snapshot
 from readmit.returning.due_looks import LookBefore, look_before, look_for, with_looks
-from readmit.returning.expose import (
-    Asker,
-    Bundle,
-    RetractionBundle,
-    acknowledge,
-    expose,
-    expose_retractions,
-    instance_of,
-)
+from readmit.returning.expose import Asker, Bundle, RetractionBundle, acknowledge, expose, expose_retractions
 from readmit.rules.cycle import RULES, Examined, decide, refuse, withhold
 from readmit.state.absence import check_purpose
 from readmit.state.authority import jumped
@@ -261,6 +253,13 @@ class Desk:
         asker, instance = who(require("identity", identity, Identity)), instance_of(secret)
         self.writer.author.acts_for(asker.principal)
         return lambda: Asker(asker, instance, self.policy, self.writer.clock(), self.keys.handed_over.read)
+
+
+def instance_of(secret: object) -> str:
+    """The hash of a workload's secret for requests, views and the log, so that a reader cannot impersonate it."""
+    if not isinstance(secret, str):
+        raise RecordError("secret: it is not a text; give the secret of the return")
+    return digest_of(secret.encode(errors="replace"))
 
 
 def _decided(request: Request, read: Snapshot | Outcome, examined: Examined | None = None) -> Outcome:
