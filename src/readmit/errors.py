@@ -1,4 +1,4 @@
-"""Everything readmit raises. ``ReadmitError`` is the root; every message names the field and the fix."""
+"""All errors of readmit. ``ReadmitError`` is the root; every message names the field and the fix."""
 
 from __future__ import annotations
 

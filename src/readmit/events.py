@@ -1,4 +1,4 @@
-"""What a package needs to declare event kinds of its own. ``CONTRIBUTING.md`` shows one."""
+"""Names with which a package declares event kinds of its own. ``CONTRIBUTING.md`` shows one."""
 
 from __future__ import annotations
 

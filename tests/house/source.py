@@ -23,6 +23,8 @@ APPENDS = re.compile(r"\blog\.append$|_log\.append$")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 HIDING = re.compile(r"\bwhat (?:is|was)\b|\bnobody\b|(?<!left )(?<!leaves )\bbehind\b", re.IGNORECASE)
 """Words of a docstring in the place of the noun that it is about. A key that a return leaves behind is named."""
+NOUNLESS = re.compile(r"(?:What|Everything|The same|Of|They|There|Those|Where|Who)\b(?!.*\?$)")
+"""Beginnings of a docstring that leave the noun to the reader. Questions may begin so."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,8 @@ class Module:
         for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
             if token.type not in LAYOUT:
                 held.update(range(token.start[0], token.end[0] + 1))
-        for node in ast.walk(self.tree):
-            if (
-                isinstance(node, ast.Expr)
-                and isinstance(node.value, ast.Constant)
-                and isinstance(node.value.value, str)
-            ):
-                held.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        for node, _ in self._docstrings:
+            held.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
         return len(held)
 
     @property
@@ -88,12 +85,25 @@ class Module:
     @property
     def hiding_docstrings(self) -> list[str]:
         """Docstrings of one line, those of fields included, that hide the noun."""
-        texts = [
-            (node.lineno, node.value.value)
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        ]
+        texts = [(node.lineno, text) for node, text in self._docstrings]
         return [f"{self.name}:{line}: {text}" for line, text in texts if "\n" not in text and HIDING.search(text)]
+
+    @property
+    def nounless_docstrings(self) -> list[str]:
+        """Docstrings, those of fields included, that begin without a noun."""
+        firsts = [(node.lineno, text.strip().partition("\n")[0]) for node, text in self._docstrings]
+        return [f"{self.name}:{line}: {first}" for line, first in firsts if NOUNLESS.match(first)]
+
+    @property
+    def _docstrings(self) -> Iterator[tuple[ast.Expr, str]]:
+        """Texts that stand alone: of modules, classes, functions and fields."""
+        for node in ast.walk(self.tree):
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                yield node, node.value.value
 
     @property
     def imported(self) -> Iterator[tuple[str, str]]:

@@ -85,6 +85,10 @@ def hiding_docstrings() -> list[str]:
     return [text for module in modules for text in module.hiding_docstrings]
 
 
+def nounless_docstrings() -> list[str]:
+    return [text for module in source().modules for text in module.nounless_docstrings]
+
+
 LIMITS = {
     "a file name stands for one module": Limit(repeated_names, 0),
     "a module is named after a thing, not -ing": Limit(lambda: source().named_ing(), 0),
@@ -103,6 +107,7 @@ LIMITS = {
     "a function fits on a screen": Limit(lambda: source().long_functions(LONGEST_FUNCTION), 0),
     "a public function's name is in at most two modules": Limit(shared_functions, 0),
     "a docstring of one line names the noun": Limit(hiding_docstrings, 0),
+    "a docstring of the core begins with a noun or a verb": Limit(nounless_docstrings, 0, allowed=10),
     "tests take public names from public modules": Limit(misplaced_imports, 0),
     # Hooks are programs: nobody imports their room, so none of it is public.
     "tests import few private modules": Limit(
@@ -157,6 +162,7 @@ def test_every_fault_is_found(house: Source) -> None:
     assert house.shared_functions(3) == {"short": ["core.a.log", "core.b.log", "core.b.making"]}
     assert house.long_functions(3) == ["core.b.making.short: 4 lines"]
     assert [text for one in house.modules for text in one.hiding_docstrings] == ["core.b.making:6: What is said."]
+    assert [text for one in house.modules for text in one.nounless_docstrings] == ["core.b.making:6: What is said."]
     assert house.callers("Handle", "core.a") == ["core.b.making"]
     assert house.appending() == {"b": ["core.b.log"]}
     assert house.knots() == [["core.a.log", "core.b.log"]]

@@ -1,4 +1,4 @@
-"""Memory stores behind one port: ``ScopedMem`` is our own, the others are adapters to existing stores.
+"""Memory stores with one interface: ``ScopedMem`` is our own, the others are adapters to existing stores.
 
 The other parts for LangGraph programs are in ``readmit.backends.langgraph``.
 """

@@ -161,7 +161,7 @@ def union(before: Sequence[Binding], after: Sequence[Binding]) -> tuple[Binding,
 
 
 def conservative(binding: Binding) -> Binding:
-    """The same source, marked as not exact."""
+    """A source marked as not exact."""
     return msgspec.structs.replace(binding, precision=Precision.CONSERVATIVE)
 
 

@@ -31,7 +31,7 @@ class NameKind(StrEnum):
 
 
 class StatementPlace(msgspec.Struct, frozen=True):
-    """Where a statement stands."""
+    """The file and the line of a statement."""
 
     file: str
     """Relative to the root."""

@@ -59,7 +59,7 @@ _WITH_WORD = {"-C", "-F", "-w", "--filter", "--workspace", "--prefix", "--dir", 
 """Options of npm and the like that take the next word."""
 _OF_PACKAGE = {"-F", "-w", "--filter", "--workspace"}
 _TOOLS = {"make", "npm", "just", "cargo", "compose", "python"}
-"""They are what a name is looked for with, and no subcommand."""
+"""Tools of which a name is looked for: the word after one of them is no subcommand."""
 _CARGO = {"-p": "package", "--package": "package", "--features": "features", "-F": "features", "--bin": "bin",
           "--example": "example", "--test": "test", "--bench": "bench"}  # fmt: skip
 _COMPOSE = {"up", "run", "exec", "logs", "restart", "stop", "start", "build", "pull", "kill", "rm"}

@@ -36,10 +36,10 @@ class MemorySpan(NamedTuple):
     text: str
     place: StatementPlace
     language: str = ""
-    """Of a block."""
+    """Language of a block."""
 
     def moved(self, line: int) -> MemorySpan:
-        """The same piece at another line."""
+        """A copy of the piece at another line."""
         return self._replace(place=replace(self.place, line=line))
 
 
@@ -198,7 +198,7 @@ class _Sentences:
             for start, stop in zip(self._starts, self._stops, strict=True)
         ]
         self.met: list[int] = []
-        """Where the pieces of the text begin."""
+        """Positions at which the pieces of the text begin."""
 
     def at(self, place: int) -> str:
         """The sentence around a position, on one line."""

@@ -26,7 +26,7 @@ USUAL = (
     "CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", ".cursor/rules",
     ".github/copilot-instructions.md", "memory-bank",
 )  # fmt: skip
-"""Where coding agents keep their memory."""
+"""Files in which coding agents keep their memory."""
 _ENDINGS = {".md", ".mdc", ".markdown", ".json", ".txt"}
 _LARGEST = 5_000_000
 

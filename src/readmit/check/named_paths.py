@@ -28,7 +28,7 @@ class ProjectPaths:
         self._tree = tree
 
     def places(self, one: Mention) -> list[str]:
-        """Where a path may be: from the root, and from the file that names it."""
+        """The places that a path may mean: from the root, and from the file that names it."""
         name = one.name.removeprefix("@").rstrip("/")
         if one.kind is NameKind.LINK:
             return [name]

@@ -20,7 +20,7 @@ _DECORATORS = {"command", "group", "subcommand"}
 _CALLS = {"add_parser", "add_command", "add_typer", "Command", "Group", "Typer", *_DECORATORS}
 _GROUPS = {"group", "Group", "add_typer", "Typer"}
 _TAKERS = {"add_command", "add_typer", "Typer"}
-"""They take the command itself."""
+"""Calls that take the command itself."""
 _COMPUTED = (ast.Name, ast.JoinedStr, ast.Subscript, ast.Attribute)
 _TEXT = re.compile(r"[\"']([a-z][\w-]*)[\"']")
 _ENDINGS = ("_command", "_cmd", "_group", "_grp")

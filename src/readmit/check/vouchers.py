@@ -122,7 +122,7 @@ class Vouchers:
             yield Voucher(path, words)
 
     def _declared(self, names: set[str], files: Iterable[str]) -> dict[str, Voucher]:
-        """Where names are declared in some files, if that is in one of them; tests apart."""
+        """The declaration of each name that one file declares, and no second one; tests apart."""
         found: dict[str, dict[str, str]] = {}
         for path in files if names else ():
             if is_test(path):

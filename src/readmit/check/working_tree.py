@@ -195,7 +195,7 @@ class WorkTree:
         )
 
     def settings(self, names: Collection[str]) -> dict[str, list[tuple[str, str]]]:
-        """Where names stand at the beginning of a line with a value: value and file of each."""
+        """Lines that begin with one of the names and give it a value: value and file of each."""
         found: dict[str, list[tuple[str, str]]] = {}
         for path in sorted(self.files_of_code()) if names else ():
             text, is_configuration = self.text(path) or "", path.endswith(_CONFIGURATION)

@@ -44,7 +44,7 @@ class Invocation(NamedTuple):
 
     @property
     def store(self) -> str:
-        """Where the store is, as it may be printed: without a password."""
+        """The place of the store as it may be printed: without a password."""
         return shown(self.db)
 
     @property

@@ -82,5 +82,5 @@ def draft_lines(found: Mapping[str, Drafted]) -> Iterator[str]:
 
 
 def agent_in_words(identity: Identity) -> str:
-    """Who acts, in which role, on which task."""
+    """An agent in words: principal, role and task."""
     return f"{identity.principal} ({identity.role}, {identity.task})"

@@ -109,7 +109,7 @@ def _with(function: F, *added: click.Option) -> F:
 
 
 def author(meaning: str = "Who writes this.", *, needed: bool = True) -> Callable[[F], F]:
-    """Who writes: a principal, or the owner. ``needed``: whether one of the two must be said."""
+    """The options for the writer: a principal, or the owner. ``needed``: whether one of the two must be given."""
     return lambda function: _with(function, *writer(meaning, needed=needed))
 
 
@@ -177,7 +177,7 @@ def is_typed(name: str) -> bool:
 
 
 def output_file(help: str) -> Callable[[F], F]:  # noqa: A002 - click's own word for it
-    """Where to write instead of standard output."""
+    """The option for a file to write to instead of standard output."""
     return click.option("--output", "-o", type=click.Path(dir_okay=False), metavar="FILE", help=help)
 
 

@@ -1,4 +1,4 @@
-"""What a policy means, in sentences."""
+"""A policy in sentences."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PolicyPart(NamedTuple):
 
 
 def explain_policy(policy: Policy) -> tuple[PolicyPart, ...]:
-    """What a policy means, group by group."""
+    """The meaning of a policy, group by group."""
     return (
         PolicyPart("Returns", tuple(_returns(policy.returns))),
         PolicyPart("Budgets", tuple(_budgets(policy.budgets))),

@@ -35,7 +35,7 @@ _GRACE = 0.6
 
 
 class HookAnswer:
-    """What a hook prints: once, whole, and in the form that every client reads. Ends and compactions print nothing."""
+    """The answer of a hook: once, whole, in the form that every client reads. Ends and compactions print nothing."""
 
     def __init__(self, moment: str) -> None:
         self._event = _EVENTS.get(moment, "")

@@ -31,7 +31,7 @@ class _Seen(NamedTuple):
 
 
 class KeptVersions(Unchanged):
-    """The same as ``Unchanged``, in a file."""
+    """Versions of unchanged files, as in ``Unchanged``, kept in a file."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -76,6 +76,6 @@ class KeptVersions(Unchanged):
 
 
 def _key(probe: FileProbe) -> str:
-    """Everything on which it depends whether a file holds it, but the path."""
+    """Key of a probe's question about its file, without the path."""
     # The digest is that of the quote: no words of a memory file are written here.
     return f"{probe.first}-{probe.last}:{probe.size}:{probe.symbol}:{bool(probe.quote)}:{probe.digest}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Moment: TypeAlias = Literal["start", "prompt", "tool", "compact", "end"]
 Form: TypeAlias = Literal["claude", "codex", "gemini", "opencode"]
-"""How a client writes an MCP entry."""
+"""The form in which a client writes an MCP entry."""
 
 SECONDS: Mapping[Moment, int] = {"start": 5, "prompt": 3, "tool": 2, "compact": 3, "end": 3}
 """The time that a client is asked to give each moment. A hook ends itself before. Codex gives an end at most 3 s."""
@@ -32,7 +32,7 @@ DOES: Mapping[Moment, str] = {
     "compact": "the departure is written; nothing is said",
     "end": "the departure is written; nothing is said",
 }
-"""What readmit does at each moment, for the person who installs it."""
+"""The work of readmit at each moment, for the person who installs it."""
 MOST_MEMORY_FILES = 200
 
 
@@ -64,11 +64,11 @@ class KnownClient:
     user_memory: tuple[str, ...]
     """Patterns of the user's own files that it loads, below its folder."""
     below_variable: str = ""
-    """Where below that place its folder is."""
+    """Path of its folder below the place that ``variable`` names."""
     timeout_unit: int = 1
     """How many of its units of a timeout are a second."""
     trust: str = ""
-    """What the user has to do before the client runs a new hook."""
+    """The step that the user has to take before the client runs a new hook."""
 
     def home(self) -> Path | None:
         """Real path of the client's folder; none if there is none."""

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 USER = "user"
 """The principal that memory lines, and a person's words, are written by."""
 PREFIX = "memory-"
-"""How ids of items from memory files begin."""
+"""Prefix of the ids of items from memory files."""
 _MOST_STATEMENTS = 5_000
 _MOST_ENDED = 400
 """Most items that one import ends. The policy limits how many a principal may end in an hour."""
@@ -63,7 +63,7 @@ _TICK = 2_000_000_000
 
 
 class Imported(NamedTuple):
-    """What an import did, in numbers, and everything that it did not read."""
+    """The outcome of an import in numbers, and everything that it did not read."""
 
     statements: int = 0
     """Statements with an item."""

@@ -55,7 +55,7 @@ class KnownFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownLines(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that was imported into one scope."""
+    """The lines that were imported into one scope."""
 
     files: dict[str, KnownFile] = {}
     tree: str = ""
@@ -88,7 +88,7 @@ def save_lines(path: Path, lines: KnownLines) -> None:
 
 
 class LineChanges(NamedTuple):
-    """What became of the lines of a file."""
+    """The lines of a file, compared with those that were known."""
 
     kept: list[tuple[KnownLine, CheckedStatement]]
     edited: list[tuple[KnownLine, CheckedStatement]]

@@ -1,4 +1,4 @@
-"""Who a client's hook speaks for: the principal of a session or a sub-agent, and the session that it was forked from.
+"""The principal that a client's hook speaks for: a session or a sub-agent, and the session that it was forked from.
 
 A payload is data of a stranger. Whatever it says, a name is plain text of bounded length, and names of different
 sessions differ.

@@ -160,7 +160,7 @@ def _hashed(text: str) -> str:
 
 
 def standard_input() -> bytes:
-    """What a client sends, for as long as it may take."""
+    """The payload that a client sends, for as long as it may take."""
     parts, size, end = [], 0, time.monotonic() + _SECONDS
     while size <= MOST_INPUT and select.select([0], [], [], max(0.0, end - time.monotonic()))[0]:
         part = os.read(0, 1 << 20)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
 SAID, DONE = "said-", "tool-"
-"""How ids of observations begin: of the user's words, and of what a session did."""
+"""Prefixes of the ids of observations: of the user's words, and of a session's work."""
 MOST_TOGETHER = 8_000
 """Most characters of uses of tools that are one observation."""
 MOST_LINES = 20_000
@@ -52,7 +52,7 @@ _SECONDS = 60.0
 
 
 class TakenIn(NamedTuple):
-    """What a take-in did, in numbers. Each line that was read is counted once, or is one that has nothing to tell."""
+    """A take-in in numbers. Each line that was read is counted once, or is one that has nothing to tell."""
 
     lines: int = 0
     said: int = 0
@@ -120,7 +120,7 @@ class _Group(NamedTuple):
 
 
 class _Batch:
-    """What one take-in has read, and writes."""
+    """The lines that one take-in has read, and the observations that it writes."""
 
     def __init__(self, workspace: Workspace, project: Project) -> None:
         self.counts: Counter[str] = Counter()
@@ -275,12 +275,12 @@ class _Batch:
         return content.done
 
     def _writer(self, session: str) -> str:
-        """Who observed it: the session, or its client if the session's lease ran out and it may not write."""
+        """The observer of a line: the session, or its client if the session's lease ran out and it may not write."""
         return session if swept(self._log, session) is None else session.partition(":")[0]
 
 
 def _work(line: SpoolLine) -> tuple[str, ...]:
-    """What lines of one observation have in common."""
+    """Fields that all lines of one observation share."""
     return (line.client, *map(line.text, ("session_id", "agent_id", "cwd")))
 
 

@@ -20,7 +20,7 @@ NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
 
 class _Ending(NamedTuple):
-    """How an item ended: as a clause about it, and as a relative clause."""
+    """The end of an item: as a clause about it, and as a relative clause."""
 
     clause: str
     relative: str
@@ -60,7 +60,7 @@ def _ended(words: str) -> str:
 
 
 def _how_fell(cause: Cause, judged: Mapping[str, Disposition], texts: Mapping[str, str]) -> str:
-    """How the premise at the end of a chain fell, as a relative clause."""
+    """The fall of the premise at the end of a chain, as a relative clause."""
     known: Sequence[Cause] = judged[cause.root].causes if cause.root in judged else ()
     for root in sorted((one for one in known if not one.root), key=lambda one: one.epoch != cause.epoch):
         ended = _ending(root, texts)

@@ -80,7 +80,7 @@ def against(trial: Trial, item: Item, cause: Cause) -> Iterator[Remedy]:
 def again(
     trial: Trial, item: Item, *, need: str | None = None, words: bool = True, sources: Sequence[str] = (BLANK,)
 ) -> Remedy:
-    """The same statement with a source, by an allowed writer; without ``words`` the team fills them in."""
+    """A statement recorded again with a source, by an allowed writer; without ``words`` the team fills them in."""
     supports = [name for name in dict.fromkeys((*item.supports, *((need,) if need else ()))) if name != item.slot]
     return write(
         "record",
@@ -96,7 +96,7 @@ def again(
 
 
 def reopened(trial: Trial, duty: Obligation, *, roles: Sequence[str] = ()) -> Iterator[Remedy]:
-    """The same duty by an allowed writer, or for fewer agents; then the end of the old one."""
+    """A duty opened again by an allowed writer, or for fewer agents; then the end of the old one."""
     yield write(
         "oblige",
         duty.text,

@@ -64,7 +64,7 @@ class Explanation(msgspec.Struct, frozen=True):
     premises: Mapping[str, Disposition] = {}
     """The dispositions of the premises through which it fell."""
     texts: Mapping[str, str] = {}
-    """What the items say that replaced it or a premise. An operator may read them; the returning agent does not."""
+    """Texts of the items that replaced it or a premise. An operator may read them; the returning agent does not."""
     sources: tuple[str, ...] = ()
     """A sentence for each source: its place, the moment of the last look, and its result."""
 

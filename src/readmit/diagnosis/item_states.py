@@ -50,7 +50,7 @@ class ListedItem(msgspec.Struct, frozen=True):
 
 
 def facets(item: Item) -> Iterator[tuple[str, str]]:
-    """What an item says besides its text, as labels and words: for a terminal and for a page."""
+    """The fields of an item besides its text, as labels and words: for a terminal and for a page."""
     if item.slot is not None:
         yield "slot", item.slot
     if isinstance(item, Frontier):

@@ -128,7 +128,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
     agent: Identity | None = None
     """The returning identity; None for a whole workspace."""
     lacks: tuple[Lack, ...] = ()
-    """Everything that a past return lacked, as it was decided."""
+    """The needs that a past return could not meet when it was decided."""
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

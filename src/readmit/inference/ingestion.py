@@ -216,7 +216,7 @@ def _recorded(
 
 
 def _named(workspace: Workspace, name: str, ending: _Draft, item_id: str) -> tuple[str, ...]:
-    """The same principal's earlier drafts that an ending names, among the newest for its audience."""
+    """Earlier drafts of the same principal that an ending names, among the newest for its audience."""
     log = desk_of(workspace).log
     at, own = log.evidence(name).epoch, log.item(item_id)
     scope = own.scope

@@ -68,7 +68,7 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     since: Literal["item", "departure"] = "item"
     """Which observations may change an item: all later ones, or only those since the departure."""
     changes: Literal["asked", "explicit"] = "asked"
-    """What decides that a statement ended: explicit operations and the verifier, or, for messages that an extractor
+    """The evidence that a statement ended: explicit operations and the verifier, or, for messages that an extractor
     read whole, explicit operations alone. With ``explicit`` nothing is asked about such a message, and no examination
     is recorded.
     """
@@ -78,7 +78,7 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     """The score from which on signals propose a pair, in standard deviations above the item's other pairs. Pairs that
     the team declared, or that a model named, are always proposed."""
     near_stated: Annotated[float, msgspec.Meta(ge=-100, le=100)] = NEAR_STATED
-    """The same for observations that an extractor read whole, or whose implied facts a model wrote."""
+    """``near`` for observations that an extractor read whole, or whose implied facts a model wrote."""
     scan_per_call: Annotated[int, msgspec.Meta(ge=1, le=scan.MOST)] = scan.PER_CALL
     """Later observations in a call of the scan. The paper's has four at most."""
     scan_targets: Annotated[int, msgspec.Meta(ge=1, le=scan.MOST)] = 1

@@ -23,7 +23,7 @@ _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
 class LogEnds(NamedTuple):
-    """Where a workspace's log ends in a copy and in the store that the copy would replace."""
+    """The ends of a workspace's log in a copy and in the store that the copy would replace."""
 
     workspace: str
     copied: int

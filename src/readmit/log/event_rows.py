@@ -219,7 +219,7 @@ class EventRows:
         return self.checked_row(epoch)[1]
 
     def checked_row(self, epoch: int) -> tuple[Sequence[Any], Event]:
-        """The same, with the row that it was read from."""
+        """One event, checked to be in the tree, with the row that it was read from."""
         rows = self.at((epoch,))
         if not rows:
             raise TamperedError(f"event {epoch} of {self.workspace!r} is not there: it was removed")

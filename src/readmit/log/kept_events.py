@@ -77,11 +77,11 @@ class KeptLists:
         return sum(one.size for one in self._lists.values())
 
     def read(self, audiences: Iterable[Row], what: str) -> list[ProvenList]:
-        """What some audiences can see, proven to be all and only what the signed log holds for them."""
+        """The events that some audiences can see, proven to be all and only what the signed log holds for them."""
         return self._read({audience_key(STATE, row): row for row in audiences}, what)
 
     def of_task(self, task: str) -> list[ProvenList] | None:
-        """What all audiences of a task can see, proven in the same way; none if the list of one of them is not kept."""
+        """The events that all audiences of a task can see, proven; none if the list of one of them is not kept."""
         # A key that is too long to be written out has the beginning of the others.
         keys = self._rows.commits.beginning_with(f"{key_of('audience', STATE, task)[:-1]},"[:SHORT_FORM])
         if not keys.keys() <= self._lists.keys():

@@ -1,4 +1,4 @@
-"""Where a store is: a file, or a PostgreSQL database at a URL. Opens, lists and prints it without its password."""
+"""The place of a store: a file, or a PostgreSQL database at a URL. Opens, lists and prints it without its password."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class LogEnd:
         return self._last or self._now
 
     def moved(self) -> End:
-        """Where the log ends now."""
+        """The present end of the log."""
         return End(self.epoch, self._last)
 
 

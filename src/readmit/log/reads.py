@@ -111,7 +111,7 @@ class LogReads:
         return observed.events(self._rows, identity, since, until)
 
     def observed(self, identity: Identity, *, since: int, until: int) -> list[SeenObservation]:
-        """The same, without their texts."""
+        """Raw observations that an identity can see, without their texts."""
         return observed.named_observations(self._rows, identity, since, until)
 
     def evidence_for(self, items: Iterable[int]) -> dict[str, Sighting]:
@@ -129,7 +129,7 @@ class LogReads:
             return self._rows.sightings([(pos, by, at, learnt, given, body, stored)])
 
     def about(self, items: Iterable[str], *, until: int) -> list[Event]:
-        """Everything that concerns these items, visible or not, in order."""
+        """All events that concern these items, visible or not, in order."""
         keys = {item: key_of("about", item) for item in items}
         query = "SELECT item, epoch FROM about WHERE ws = ? AND item IN ({}) ORDER BY item, epoch"
         return self._listed(keys, query, until, "what happened to an item")

@@ -108,7 +108,7 @@ class Fault(StrEnum):
 
 
 class Failure(Record, frozen=True, kw_only=True):
-    """There is no usable answer. The message is for the operator, never for the returning agent."""
+    """The lack of a usable answer. The message is for the operator, never for the returning agent."""
 
     fault: Fault
     message: Note

@@ -1,4 +1,4 @@
-"""What every record shares: frozen, keyword-only, no unknown field; and the vocabulary of small values."""
+"""The base of every record: frozen, keyword-only, no unknown field; and the vocabulary of small values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AN_ID = "an id; use 1 to 128 printable ASCII characters without spaces"
 A_DIGEST = "a digest of evidence; use the 64 hexadecimal digits that observe returned"
 _SALT = r"^[0-9a-f]{32}$(?!\n)"
 PATTERNS = {_ID: AN_ID, _DIGEST: A_DIGEST}
-"""What to say in place of a regular expression."""
+"""Words for each regular expression, for error messages."""
 Id = Annotated[str, msgspec.Meta(pattern=_ID)]
 LONGEST_NAME = 256
 LONGEST_SHOWN = 80
@@ -58,7 +58,7 @@ class Record(
 
 
 def utc(moment: datetime | str, *, field: str = "time") -> datetime:
-    """The same moment in UTC, so that equal moments have equal bytes. A text is read as ISO 8601."""
+    """A moment in UTC, so that equal moments have equal bytes. A text is read as ISO 8601."""
     if not isinstance(moment, datetime):
         moment = _read(moment, field)
     if moment.tzinfo is None:

@@ -152,7 +152,7 @@ class ViewExperience(Record, kw_only=True):
 
 
 class ViewSource(Record, kw_only=True):
-    """How fresh the sources of an item of a view are."""
+    """The freshness of the sources of one item of a view."""
 
     item: Id
     seen: Time
@@ -196,7 +196,7 @@ class ReturnView(Record, kw_only=True):
     sources: tuple[ViewSource, ...] = ()
     """The items whose sources can be looked at again, and how fresh each is."""
     retractions: Retractions = Retractions()
-    """What the agent held at departure, or was handed since, and should no longer rely on."""
+    """Items that the agent held at departure, or was handed since, and should no longer rely on."""
 
     @property
     def partial(self) -> bool:
@@ -268,7 +268,7 @@ class Decision(Record, kw_only=True):
     experiences: tuple[ExperienceNote, ...] = ()
     view: ReturnView | None = None
     retracting: RetractionView | None = None
-    """What a return that was blocked for what it lacks still hands over: what no longer holds."""
+    """The retractions that a return hands over although it was blocked for what it lacks."""
     solver: Literal["greedy", "exact"] = "greedy"
     timed_out: bool = False
     """The solver ran into its deadline. Recorded, because a replay cannot rediscover it."""
@@ -298,13 +298,13 @@ class Decision(Record, kw_only=True):
 
     @property
     def retractions(self) -> Retractions:
-        """What the agent learns no longer holds, with the view or without one."""
+        """The retractions that the agent learns of, with the view or without one."""
         handed = self.view or self.retracting
         return Retractions() if handed is None else handed.retractions
 
     @property
     def faults(self) -> tuple[Reason, ...]:
-        """What failed, if the decision is due to a failure. Such a return claims no coverage."""
+        """The failures that the decision is due to, if any. Such a return claims no coverage."""
         return tuple(reason for reason in self.reasons if reason in FAULTS)
 
 

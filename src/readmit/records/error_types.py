@@ -1,4 +1,4 @@
-"""Everything readmit raises.
+"""The errors of readmit.
 
     ReadmitError
     ├── RecordError         a value is malformed: the message names the field

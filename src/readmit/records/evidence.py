@@ -19,13 +19,13 @@ class Evidence(Record, kw_only=True, gc=False):
     scope: Scope
     source: Literal["message", "tool_result", "document"] = "message"
     probe: Probe | None = None
-    """Where the text was read and how to look there again, if that is known."""
+    """The place that the text was read from and the way to look there again, if that is known."""
     named_by: Name | None = None
-    """Who named the place, if readmit looked there again by itself: that principal counts as the writer."""
+    """The principal that named the place, if readmit looked there again by itself: it counts as the writer."""
 
     @property
     def writer(self) -> str:
-        """Who answers for it."""
+        """The principal that answers for it."""
         return writer_of(self.by, self.named_by)
 
 

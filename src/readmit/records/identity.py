@@ -1,4 +1,4 @@
-"""Who returns, in which role, for which task; and ids that one writer alone can give.
+"""The identity of a returning agent: principal, role and task; and ids that one writer alone can give.
 
 Ids of a workspace share one name space, so a given id tells its giver whether it was taken. What is not for everybody
 therefore has an id of its writer's own, which begins with ``@``, its name and ``/`` (ADR 0044).
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from readmit.records.items import Scope
 
 OWN = "@"
-"""What a writer's own ids begin with."""
+"""Prefix of a writer's own ids."""
 # Of the printable ASCII characters, all but the slash, which ends a name here, and the percent sign, which escapes.
 _AS_IT_IS = "!\"#$&'()*+,:;<=>?@[\\]^`{|}"
 _LONGEST = 60
@@ -80,7 +80,7 @@ class Identity(Record, kw_only=True):
 
 @lru_cache(maxsize=1024)
 def own_space(by: str) -> str:
-    """What the own ids of a writer begin with. No two writers share it, and none is the beginning of another's."""
+    """Prefix of the own ids of a writer. No two writers share it, and none is the beginning of another's."""
     name = quote(by, safe=_AS_IT_IS)
     # An escaped name has no two percent signs in a row.
     return f"{OWN}{name if len(name) <= _LONGEST else f'%%{digest_of(by.encode())[:32]}'}/"

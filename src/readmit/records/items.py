@@ -28,7 +28,7 @@ class Interval(Record, kw_only=True, gc=False):
 
 
 class Scope(Record, kw_only=True, gc=False):
-    """Who may see an item. An empty list means everyone; no task means every task."""
+    """The readers of an item. An empty list means everyone; no task means every task."""
 
     workspace: Name
     principals: tuple[Name, ...] = ()
@@ -115,15 +115,15 @@ class Fact(Item, kw_only=True, tag="fact"):
 
 
 class RoleConstraint(Item, kw_only=True, tag="role_constraint"):
-    """What a role must or must not do."""
+    """A rule for what a role must or must not do."""
 
 
 class InterfaceConstraint(Item, kw_only=True, tag="interface_constraint"):
-    """What another component or party requires."""
+    """A demand of another component or party."""
 
 
 class Obligation(Item, kw_only=True, tag="obligation"):
-    """What the role must be able to do: its required dependencies ``R_o`` and the critical ones ``K_o ⊆ R_o``."""
+    """A duty of the role: its required dependencies ``R_o`` and the critical ones ``K_o ⊆ R_o``."""
 
     required: tuple[Id, ...]
     critical: tuple[Id, ...] = ()

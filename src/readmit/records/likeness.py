@@ -54,7 +54,7 @@ def _is_foreign(letter: str) -> bool:
 
 
 def _seen(name: str) -> str:
-    """What a reader sees of a name, in small ASCII letters as far as it looks like them."""
+    """The look of a name to a reader, in small ASCII letters as far as it resembles them."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     shown = "".join(one for one in folded if not _is_invisible(one))
     return " ".join(shown.translate(_TO_ASCII).split()).replace("rn", "m").replace("vv", "w")

@@ -108,7 +108,7 @@ class ReturnRules(Record, kw_only=True, omit_defaults=False, metaclass=Made):
     """How a return ends. Who builds the agent's loop sets them."""
 
     on_incomplete: Literal["block", "reset", "partial"] = "block"
-    """What an incomplete admission ends in: a block, a reset, or a partial view of whole duties. Choose ``partial`` for
+    """The end of an incomplete admission: a block, a reset, or a partial view of whole duties. Choose ``partial`` for
     agents with independent duties, ``reset`` for agents that can start from nothing."""
     fill: Literal["always", "nothing_owed", "never", "block"] = "nothing_owed"
     """When eligible items beyond what the duties need fill the remaining budget, newest first: always; only where no
@@ -166,7 +166,7 @@ class LookRules(Record, kw_only=True, omit_defaults=False, metaclass=Made):
 
 
 class PaperRules(Record, kw_only=True, omit_defaults=False, metaclass=Made):
-    """What the paper leaves to its configuration. Who repeats the paper changes it; the defaults are readmit's own."""
+    """The parameters that the paper leaves open. Who repeats the paper changes them; the defaults are readmit's own."""
 
     gamma: Ratio = Decimal(1)
     """Least share of obligations covered: ``Cov(S) ≥ γ``."""
@@ -209,7 +209,7 @@ class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
     looks: LookRules = LookRules()
     """How sources of evidence are looked at again before a return."""
     paper: PaperRules = PaperRules()
-    """What only the paper's configuration changes."""
+    """The paper's own parameters."""
 
     if TYPE_CHECKING:  # a group may be given as plain values too, as in a file
 
@@ -225,7 +225,7 @@ class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
         ) -> None: ...
 
     def changed(self, **groups: Record | Mapping[str, object]) -> Policy:
-        """The same policy with some settings changed, as in ``policy.changed(budgets={"items": 24})``.
+        """Change some settings of the policy, as in ``policy.changed(budgets={"items": 24})``.
 
         A group that is given as a record takes the place of the whole group.
         """

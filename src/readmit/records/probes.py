@@ -27,7 +27,7 @@ _REF = re.compile(r"(?!-)(?!.*\.\.)[A-Za-z0-9._/+#-]{1,255}")
 
 
 class Finding(StrEnum):
-    """What a look found."""
+    """The result of a look."""
 
     UNCHANGED = "unchanged"
     """The captured text is where it was."""
@@ -42,7 +42,7 @@ class Finding(StrEnum):
 
 
 class _Probe(Record, kw_only=True, tag_field="of", gc=False):
-    """What every probe holds."""
+    """The fields that every probe has."""
 
     digest: Digest
     """SHA-256 of the captured text in UTF-8."""
@@ -96,7 +96,7 @@ class GitProbe(_Placed, kw_only=True, tag="git"):
     ref: Name
     """The revision that is followed: HEAD, a branch, a tag or a commit."""
     commit: Annotated[str, msgspec.Meta(pattern=r"^(?:[0-9a-f]{40}|[0-9a-f]{64})$(?!\n)")]
-    """Where ``ref`` was when the text was captured."""
+    """The commit that ``ref`` named when the text was captured."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -142,7 +142,7 @@ class CommandProbe(_Probe, kw_only=True, tag="command"):
 
 
 class CallableProbe(_Probe, kw_only=True, tag="callable"):
-    """What a registered Python function answers."""
+    """The answer of a registered Python function."""
 
     name: Name
     """The name under which the prober knows it."""
@@ -174,7 +174,7 @@ def require_url(field: str, url: str) -> None:
 
 
 def place_of(probe: Probe) -> str:
-    """Where a probe looks, in a few words, for messages and pages."""
+    """The place that a probe looks at, in a few words, for messages and pages."""
     match probe:
         case FileProbe(quote=quote) if quote:
             return f"{probe.path} with {shown(quote)}"

@@ -66,7 +66,7 @@ class DutyState(StrEnum):
 
 
 class Trait(Enum):
-    """What else follows from a reason."""
+    """Side effects of a reason."""
 
     RESTORABLE = auto()
     """An overseer can restore the item."""

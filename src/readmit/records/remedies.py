@@ -1,4 +1,4 @@
-"""What an operator can do about a finding: each remedy as a Python call and as a command that can be pasted."""
+"""Remedies of an operator for a finding: each as a Python call and as a command that can be pasted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ADMIN = frozenset({"approve", "decline", "overrule", "reassign"})
 
 
 class Remedy(msgspec.Struct, frozen=True):
-    """What to do, as a call and as a command. ``…`` stands for what only the team knows."""
+    """A remedy as a call and as a command. ``…`` stands for what only the team knows."""
 
     call: str
     command: str

@@ -36,7 +36,7 @@ class Retraction(Record, kw_only=True):
 
 
 class Retractions(Record, kw_only=True):
-    """What no longer holds of what an agent held, within the budget of the policy."""
+    """The retractions of an agent's own items, within the budget of the policy."""
 
     fallen: tuple[Retraction, ...] = ()
     in_doubt: tuple[Retraction, ...] = ()

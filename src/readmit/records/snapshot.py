@@ -53,10 +53,10 @@ class Sighting(msgspec.Struct, frozen=True, gc=False):
 
 
 class Source(msgspec.Struct, frozen=True, gc=False):
-    """Where a piece of evidence was read, and what the last look at the place found."""
+    """The place that a piece of evidence was read from, and what the last look there found."""
 
     probe: Probe
-    """Where to look: where the text stood last."""
+    """The probe of the place at which the text stood last."""
     seen: datetime
     """When somebody looked last: at the observation, or later."""
     epoch: int
@@ -84,7 +84,7 @@ class SeenObservation(NamedTuple):
 
 
 class WorkState(msgspec.Struct, frozen=True):
-    """What one identity can see at one epoch."""
+    """The state that one identity can see at one epoch."""
 
     epoch: int = 0
     held: Mapping[str, Held] = {}

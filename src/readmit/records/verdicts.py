@@ -63,7 +63,7 @@ class Verdict(Record, kw_only=True, metaclass=Made):
 
 
 class Ruling(StrEnum):
-    """What a verdict settles about its pair."""
+    """The effect of a verdict on its pair."""
 
     INVALID = "invalid"
     """The item is out."""
@@ -76,7 +76,7 @@ class Ruling(StrEnum):
 
 
 def ruling(verdict: Verdict, policy: Policy, *, grounded: Callable[[], bool]) -> Ruling:
-    """What a verdict settles under a policy. Every reader of verdicts uses this function.
+    """The ruling of a verdict under a policy. Every reader of verdicts uses this function.
 
     ``grounded`` says whether both quotes are found; it is called only if that matters. A verdict that leaves an item in
     needs no quotes: no quote can show that one text does not affect another.
@@ -113,7 +113,7 @@ class Examine(Record, kw_only=True):
     until: Count
     """Every observation up to here was examined, against everything that the agent could see at the time."""
     nothing_stated: Count = 0
-    """Of these, observations that an extractor read whole and found no statement in: no pair was made of them."""
+    """Examined observations that an extractor read whole and found no statement in: no pair was made of them."""
     purpose: Name | None = None
     """The purpose the agent was expected to return for."""
 

@@ -54,7 +54,7 @@ logger = logging.getLogger("readmit")
 
 
 class Caller(NamedTuple):
-    """Who a view would be sealed for: the return, the workload that asks, and a number used once."""
+    """The workload that a view would be sealed for: its return, the hash of its secret, and a number used once."""
 
     return_id: str
     instance: str
@@ -62,7 +62,7 @@ class Caller(NamedTuple):
 
 
 REHEARSAL = Caller("rehearsal", "rehearsal", "rehearsal")
-"""Of a return that is decided and not committed."""
+"""The caller of a return that is decided and not committed."""
 
 
 class DecidedRequest(NamedTuple):
@@ -83,7 +83,7 @@ class Desk:
         self.log: Log = writer.log
 
     def as_written_by(self, writer: Writer) -> Desk:
-        """The same desk for another author."""
+        """A desk for another author."""
         return Desk(writer, self.keys.written_by(writer), self.prober)
 
     @property

@@ -76,7 +76,7 @@ class Sighted(NamedTuple):
 
     evidence: str
     source: Source
-    """As it was before."""
+    """The source before the look."""
     found: LookResult | None
     """None if it is unchanged where it was."""
     repeats: bool
@@ -89,19 +89,19 @@ class WrittenLooks(NamedTuple):
     looked: Looked
     at: datetime
     before: int
-    """Where the log ended before them."""
+    """The last epoch before them."""
     sources: Mapping[str, Source] | None
     """The sources that were found as they were, as a read would give them now; none if others were not."""
     last: int
 
 
 class LookBefore(NamedTuple):
-    """What a look before a return has come to."""
+    """The outcome of the looks before a return."""
 
     written: WrittenLooks | None = None
     """None if everything that was found is on record already."""
     examined: Examined | None = None
-    """What the gates said before the look, if they were asked."""
+    """The result of the gates before the look, if they were asked."""
 
 
 def look_for(
@@ -152,7 +152,7 @@ def with_looks(log: Log, snapshot: Snapshot, epoch: int, written: WrittenLooks, 
 
 
 def due(wanted: set[str], examined: Examined, policy: Policy) -> list[DueSource]:
-    """Of the evidence whose source is to be looked at, what counts: the critical first, then the newest."""
+    """The evidence whose source is to be looked at, as far as it counts: the critical first, then the newest."""
     snapshot = examined.snapshot
     known = {**snapshot.background.held, **snapshot.state.held}
     rejected = examined.gated.rejected.values()
@@ -235,7 +235,7 @@ def _written(log: Log, seen: Sequence[Sighted], texts: Sequence[Draft], at: date
 
 
 def _grouped(log: Log, seen: Sequence[Sighted]) -> tuple[list[Sighted], list[LookResult], tuple[LookedAgain, ...]]:
-    """Which findings are listed, which are carried over because nobody looked, and which earlier looks are repeated.
+    """Findings that are listed, findings carried over for sources without a look, and earlier looks that are repeated.
 
     A look is repeated if all of its evidence was found as it was. The evidence that was not looked at now is carried
     over from it, or, if that is the greater part, the rest is listed.

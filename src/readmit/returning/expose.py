@@ -51,14 +51,14 @@ logger = logging.getLogger("readmit")
 
 
 class Bundle(msgspec.Struct, frozen=True):
-    """What the agent receives: the view, its items and its readmitted experiences."""
+    """The view that the agent receives, with its items and its readmitted experiences."""
 
     view: ReturnView
     envelope: Envelope
     items: tuple[Item, ...]
     experiences: tuple[Experience, ...]
     withdrawn: tuple[Item, ...] = ()
-    """What the agent held and no longer holds, if the policy hands over the texts of that."""
+    """Items that the agent held and that no longer hold, if the policy hands over their texts."""
     salts: Mapping[str, bytes] = {}
     """By digest, the bytes that the view's digests cover before the content."""
 
@@ -85,7 +85,7 @@ class Bundle(msgspec.Struct, frozen=True):
 
 
 class RetractionBundle(msgspec.Struct, frozen=True):
-    """What the agent of a blocked return receives: what no longer holds, and no item to act on."""
+    """The retractions that the agent of a blocked return receives, and no item to act on."""
 
     notice: RetractionView
     envelope: Envelope

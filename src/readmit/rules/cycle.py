@@ -108,7 +108,7 @@ def decide(
 def _handed(
     request: Request, examined: Examined, selection: Selection, readmitted: Sequence[Banked], kind: str
 ) -> tuple[ReturnView | None, RetractionView | None]:
-    """What the agent receives: a view, or the retractions alone of a return that is blocked for what it lacks."""
+    """The view that the agent receives, or the retractions alone of a return that is blocked for what it lacks."""
     snapshot = examined.snapshot
     before = KnownBefore(snapshot, examined.findings, examined.flaws, request.policy)
     shown = selection.items if kind == "admitted" else ()

@@ -66,7 +66,7 @@ class PairedReturn(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def withheld(self) -> tuple[Compared, ...]:
-        """What Static hands over and readmit does not."""
+        """The items that Static hands over and readmit does not."""
         return tuple(one for one in self.records if one.static and not one.readmit)
 
 

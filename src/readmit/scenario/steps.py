@@ -153,7 +153,7 @@ class GovernStep(EventStep, kw_only=True, tag="govern"):
 
 
 class AgentStep(Step, kw_only=True):
-    """What one agent does, as a principal in a role on a task."""
+    """A step of one agent, as a principal in a role on a task."""
 
     principal: Name
     role: Name

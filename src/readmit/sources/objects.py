@@ -31,7 +31,7 @@ _PIECE = 16_384
 _LONGEST_HEAD = 64
 _MAGIC = b"\377tOc\0\0\0\2"
 _NAMES = len(_MAGIC) + 1_024
-"""Where the names begin in the index of a pack."""
+"""The offset at which the names begin in the index of a pack."""
 _OPS_BETWEEN = 1_024
 
 
@@ -202,7 +202,7 @@ def _unpacked(stream: zlib._Decompress, read: Callable[[int], bytes], at: int, s
 
 
 def _offset(index: int, wanted: bytes) -> int | None:
-    """Where an index says that an object is in its pack."""
+    """The offset of an object in its pack, as an index says."""
     with _well_formed():
         head = os.pread(index, _NAMES, 0)
         if not head.startswith(_MAGIC):

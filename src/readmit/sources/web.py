@@ -299,7 +299,7 @@ def _after(end: re.Pattern[str], page: str, at: int) -> int:
 
 
 def _after_tag(page: str, at: int) -> int:
-    """Where a tag ends. A sign in the quotes of an attribute does not end it."""
+    """The end of a tag. A sign in the quotes of an attribute does not end it."""
     while found := _END_OR_QUOTE.search(page, at):
         if not found[1]:
             return found.end()

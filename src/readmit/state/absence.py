@@ -126,7 +126,7 @@ def received(log: Log, exposed: Event) -> bool:
 
 
 def swept_away(departed: Event) -> str:
-    """What happened to an agent whose lease ran out, and what to do."""
+    """The message for an agent whose lease ran out: what happened, and what to do."""
     assert isinstance(departed.payload, Checkpoint)  # noqa: S101 - of the kind
     who = departed.payload.identity
     return (

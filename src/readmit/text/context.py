@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MOST_CLAUSES = 12
-"""Of a sentence with more clauses, only the whole is compared."""
+"""Most clauses of a sentence that are compared one by one; of a longer one, only the whole is."""
 _LONGEST_VERDICT = 7
 _QUOTATION = str.maketrans(dict.fromkeys("„‟«»‹›「」『』", '"'))  # noqa: RUF001
 _FENCE = "```"
@@ -80,7 +80,7 @@ def _quoted(text: str) -> str:
 
 
 def units(text: str) -> Iterator[tuple[int, int]]:
-    """Where the sentences of a flat text begin and end. A quotation or a bracket is never cut."""
+    """The beginning and the end of each sentence of a flat text. A quotation or a bracket is never cut."""
     begun, is_open = 0, _Open()
     for start, end in sentences(text):
         is_open = is_open.after(text[start:end])

@@ -38,7 +38,7 @@ def paragraphs(text: str) -> Iterator[str]:
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Where the sentences of a flat text begin and end."""
+    """The beginning and the end of each sentence of a flat text."""
     start = 0
     for found in _END.finditer(text):
         yield start, found.end()

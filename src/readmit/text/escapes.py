@@ -30,7 +30,7 @@ def json_text(value: object, *, indent: int | None = None) -> str:
 
 
 def escaped_json(text: str) -> str:
-    """The same JSON, with control and invisible characters escaped."""
+    """JSON with its control and invisible characters escaped."""
     # Only strings can contain such characters, and there an escape means the same character.
     return replace_hidden(text, lambda character: json.dumps(character)[1:-1])
 

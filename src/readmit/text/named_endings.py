@@ -1,4 +1,4 @@
-"""What a text says has ended, and which earlier statements it names by that.
+"""The things that a text says have ended, and the earlier statements that it names by that.
 
 General English only. A sentence is cut where a contrast begins. A clause *ends* something if it says so ("used to", "no
 longer", "rather than", "change it from A to B"); the other clauses *state*. An ending names the earlier statements that
@@ -93,9 +93,9 @@ def words_of(text: str) -> list[str]:
 WIDEST = 8
 """A run that more statements than this share names a theme, not one thing that can end."""
 WIDEST_WORD = 2
-"""The same for a single word."""
+"""``WIDEST`` for a single word."""
 MOST_RUNS = 2
-"""Of more runs than this, none that is a single word is the name of what ended."""
+"""Most runs that may name what ended; of more, none that is a single word does."""
 
 
 def same_theme(one: str | None, other: str | None) -> bool:

@@ -94,7 +94,7 @@ class FilePin:
         self._heads = heads
         self._file = -1
         self._read: tuple[bytes, TreeHead | None] = (b"", None)
-        """What the file held last, and what that says."""
+        """The last content of the file, and the head that it states."""
 
     def __del__(self) -> None:
         if self._file >= 0:

@@ -1,4 +1,4 @@
-"""Where private keys live: files that only their owner can read, or memory.
+"""Private keys: in files that only their owner can read, or memory.
 
 The ring holds keys; it does not say which to trust (``readmit.trust.trusted_keys``). A key file is a PEM PKCS#8
 Ed25519 key named by its id. It is written under another name with its final permissions, flushed, then
@@ -119,7 +119,7 @@ class KeyRing(ABC):
     """Private keys by id."""
 
     where: str | Path
-    """Where the keys are, for errors."""
+    """The place of the keys, for errors."""
 
     @abstractmethod
     def keyids(self) -> tuple[str, ...]:

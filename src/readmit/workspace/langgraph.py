@@ -1,4 +1,4 @@
-"""Everything that the LangGraph graph of one agent is compiled with, so that it can leave and come back.
+"""The parts that the LangGraph graph of one agent is compiled with, so that it can leave and come back.
 
     graph = builder.compile(**for_langgraph(trip, planner, saver=SqliteSaver(…), store=SqliteStore(…), into="view"))
 

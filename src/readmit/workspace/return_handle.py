@@ -100,7 +100,7 @@ class DecidedReturn:
 
     @property
     def sources(self) -> tuple[ViewSource, ...]:
-        """How fresh the sources of the view's items are, for those that can be looked at again."""
+        """The freshness of the sources of the view's items, for those that can be looked at again."""
         return () if self.view is None else self.view.sources
 
     @property
@@ -136,7 +136,7 @@ class Delivery:
         return self._desk.expose(*self._to, within_batch=require_flag("within_batch", within_batch))
 
     def expose_retractions(self, *, within_batch: bool = False) -> RetractionBundle:
-        """Of a return that was blocked for missing needs: recheck its retractions, and hand them over.
+        """Recheck the retractions of a return that was blocked for missing needs, and hand them over.
 
         It holds no item and does not end the absence. An admitted return hands the same over with its view.
         """

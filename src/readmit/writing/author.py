@@ -98,7 +98,7 @@ class _Batch(local):
 
 
 class Signatures:
-    """Signs events for handles on one workspace and refuses what is not signed as it must be.
+    """Signs events for handles on one workspace, and refuses an event that lacks a signature it must have.
 
     Within a batch, who has a key is read once for many observations: only the batch itself can change it.
     """

@@ -30,11 +30,11 @@ MOST = 5_000
 
 
 class Expired(NamedTuple):
-    """What an expiry erased."""
+    """The texts that an expiry erased, in numbers."""
 
     observations: int = 0
     characters: int = 0
-    """Of their texts."""
+    """Characters of their texts."""
     kept: int = 0
     """Observations whose time is over, and that stay because something rests on them."""
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
-    """What forgetting erased, what fell with it, and where the text may still be."""
+    """The texts that forgetting erased, the items that fell with them, and places where a text may still be."""
 
     epoch: int
     erased: tuple[str, ...]
@@ -45,7 +45,7 @@ class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
     copies: tuple[str, ...]
     """Copies of the store that are beside it. Others cannot be known from here."""
     left: str
-    """What may still hold the bytes, and until when; empty if nothing that is known."""
+    """The places that may still hold the bytes, and until when; empty if none is known."""
 
 
 class _Search:
@@ -108,7 +108,7 @@ class _Search:
         return one.id in self.ids or any(_encoded(text) in one.body for text in self.texts)
 
     def _waits(self, wait: Wait) -> Wait:
-        """What waits for an overseer, or waited, without the texts that go."""
+        """A wait for an overseer, open or over, without the texts that go."""
         return msgspec.structs.replace(
             wait, events=tuple(_emptied(one) if self._is_held(one) else one for one in wait.events)
         )
@@ -200,7 +200,7 @@ def _named(log: Log, name: str) -> Event:
 
 
 def was_forgotten(log: Log, epoch: int, *, since: int = 0) -> str:
-    """Who had the content of an event erased after an epoch, and when, in words; empty if it was not erased."""
+    """The erasure of an event's content after an epoch, in words: by whom and when; empty if it was not erased."""
     for event in log.milestones(EventKind.FORGET):
         if isinstance(event.payload, Forget) and event.epoch > since and epoch in event.payload.erased:
             name = log.event(epoch).name

@@ -85,7 +85,7 @@ def _optional(name: str | None) -> str | None:
 def scope_of(
     workspace: str, task: str | None, roles: Sequence[str], principals: Sequence[str], *, private: bool = False
 ) -> Scope:
-    """Who may see something."""
+    """The scope of an item: its readers."""
     if private and not principals:
         raise RecordError("principals: name at least one whom the item is private to")
     return Scope(
@@ -103,7 +103,7 @@ STATEMENT_KINDS = get_args(StatementKind)
 
 
 class UseFields(TypedDict, total=False):
-    """Who may see an item, when it is true, and what it may be used for."""
+    """The readers of an item, the time at which it is true, and its uses."""
 
     task: str | None
     """The one task whose agents may see it."""
@@ -120,10 +120,10 @@ class UseFields(TypedDict, total=False):
 
 
 class ItemFields(UseFields, total=False):
-    """What ``record``, ``oblige`` and ``progress`` take besides arguments of their own."""
+    """The arguments that ``record``, ``oblige`` and ``progress`` share."""
 
     slot: str | None
-    """What the item is about. A later item in the same slot replaces it, and the current one meets that name."""
+    """The subject of the item. A later item in the same slot replaces it, and the current one meets that name."""
     supports: Sequence[str]
     """Further dependencies that it is evidence for."""
     depends_on: Sequence[str]
@@ -137,7 +137,7 @@ class ItemFields(UseFields, total=False):
 def content_of(
     verb: Callable[..., object], workspace: str, by: str, sources: Sequence[str], fields: ItemFields
 ) -> dict[str, Any]:
-    """What all kinds of items share. Every source binds the statement and all its references."""
+    """The fields that all kinds of items share. Every source binds the statement and all its references."""
     check_fields(verb, fields, ItemFields)
     content: dict[str, Any] = {**fields}
     supports = listed("supports", content.pop("supports", ()))
@@ -189,7 +189,7 @@ def inherited(
     fields: ItemFields,
     policy: Callable[[], Policy],
 ) -> tuple[str, ...]:
-    """What a replacement also supports: everything that the item did which it supersedes."""
+    """The support that a replacement takes over: everything that the superseded item supported."""
     if not sources and not fields.get("receipts"):
         raise RecordError(
             "inherits: without evidence of its own a statement proves nothing that another one did; give sources"

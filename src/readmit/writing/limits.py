@@ -63,7 +63,7 @@ def _check_duties(log: Log, by: str, rules: Policy, now: datetime) -> None:
 
 
 def overseers(rules: Policy) -> str:
-    """Who may raise a limit, by name."""
+    """The principals who may raise a limit, by name."""
     return f"an overseer ({', '.join(rules.evidence.overseers)})" if rules.evidence.overseers else f"{OWNER!r}"
 
 
@@ -102,7 +102,7 @@ def file(log: Log, drafts: Sequence[Draft], limit: RateError, *, by: str, policy
 
 
 def waiting(log: Log) -> list[Event]:
-    """What waits for an overseer, in order."""
+    """The waits for an overseer, in order."""
     return [event for event in log.milestones(EventKind.WAIT) if answer(log, event.name) is None]
 
 

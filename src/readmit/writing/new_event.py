@@ -60,7 +60,7 @@ def append_drafts(log: Log, drafts: Sequence[Draft], *, now: datetime) -> list[i
 
 
 class ObservationFields(TypedDict, total=False):
-    """What observations of one call may have in common."""
+    """The arguments that observations of one call may share."""
 
     by: str
     at: Moment | None
@@ -78,7 +78,7 @@ class ObservationEntry(ObservationFields):
 
 
 class Observed(Record, kw_only=True):
-    """What ``observe`` takes, as one value."""
+    """The arguments of ``observe`` as one value."""
 
     text: Text
     by: Name

@@ -63,7 +63,7 @@ class Notice(msgspec.Struct, frozen=True):
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
-        """What settles it, for the news or for the plan."""
+        """The ways to settle it, for the news or for the plan."""
         return (
             act("supersede", self.plan, self.news, by=self.written_by),
             act("supersede", self.news, self.plan, by=self.planned_by),

@@ -1,4 +1,4 @@
-"""What stands in a slot when something is written about it: what the writer expects, and what it has not seen.
+"""The holders of a slot when something is written about it: what the writer expects, and what it has not seen.
 
 Refuses an overruling that would set nothing aside: it would return normally and change no return.
 """
@@ -52,7 +52,7 @@ class SlotUse(NamedTuple):
     kind: str = Kind.FACT
     """The kind of the new item."""
     principal: str = ""
-    """Who reads them; by default somebody uninvolved."""
+    """The reader; by default somebody uninvolved."""
 
 
 class SlotHolders(NamedTuple):
@@ -63,7 +63,7 @@ class SlotHolders(NamedTuple):
 
 
 def holders(log: Log, use: SlotUse, policy: Policy, now: datetime) -> SlotHolders:
-    """What stands in a slot of a task at the end of the log. Items without a task are about every task."""
+    """The holders of a slot of a task at the end of the log. Items without a task are about every task."""
     found: dict[bool, list[Held]] = {True: [], False: []}
     here = judged(log, use, policy, now)
     for name, causes in () if here is None else here.causes.items():
@@ -80,7 +80,7 @@ class JudgedSlot(NamedTuple):
     causes: Mapping[str, tuple[Cause, ...]]
 
     def standing(self) -> Iterator[Held]:
-        """Those with nothing against them."""
+        """The holders with nothing against them."""
         return (self.snapshot.state.held[name] for name, causes in self.causes.items() if not causes)
 
 
@@ -189,7 +189,7 @@ def check_replaces(log: Log, item: Item, expects: str | None, policy: Policy, no
 def unseen(
     log: Log, item: Item, named: Collection[str], policy: Callable[[], Policy], now: datetime
 ) -> tuple[int, tuple[str, ...]] | None:
-    """What others have said in an item's slot that its writer has not seen and does not name.
+    """Statements of others in an item's slot that its writer has not seen and does not name.
 
     With it, the epoch up to which the writer has seen the log. None if it has seen everything.
     """

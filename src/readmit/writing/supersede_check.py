@@ -97,7 +97,7 @@ def _recordings(log: Log, name: str) -> Iterator[str]:
 
 
 def ending(log: Log, duty: str, now: datetime) -> Event | None:
-    """What ended a duty: it was settled, withdrawn or replaced."""
+    """The event that ended a duty: it was settled, withdrawn or replaced."""
     marks = [event for event in log.about([duty], until=log.head) if event.holds(now)]
     if ended := [mark for mark in marks if isinstance(mark.payload, Settle | Revoke | Forget)]:
         return ended[0]
@@ -107,7 +107,7 @@ def ending(log: Log, duty: str, now: datetime) -> Event | None:
 
 
 def over(duty: str, end: Event) -> str:
-    """What became of a duty, in words."""
+    """The end of a duty in words."""
     how = {EventKind.SETTLE: "settled", EventKind.REVOKE: "withdrawn", EventKind.FORGET: "forgotten"}.get(
         end.kind, "replaced"
     )

@@ -59,7 +59,7 @@ class Keys:
         log.seal_with(self._sealer)
 
     def written_by(self, writer: Writer) -> Keys:
-        """The same keys, changed in the name of another author."""
+        """Keys that are changed in the name of another author."""
         keys = copy(self)
         keys.writer = writer
         return keys
@@ -147,7 +147,7 @@ def pin_of(directory: Path, workspace: str) -> FilePin:
 
 
 def stem_of(workspace: str) -> str:
-    """How the names of a workspace's files begin."""
+    """The common beginning of the names of a workspace's files."""
     return digest_of(workspace.encode())[:16]
 
 

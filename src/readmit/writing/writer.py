@@ -70,7 +70,7 @@ class Writer:
         self._act: Act | None = None
 
     def as_author(self, author: Author) -> Writer:
-        """The same writer for another author."""
+        """A writer for another author."""
         return Writer(self.log, self._clock, author, self.signatures)
 
     def clock(self) -> datetime:

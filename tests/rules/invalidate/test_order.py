@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit.rules.invalidate.order import NEVER, Act, Point, Rank, ranks
+from readmit.rules.invalidate.order import NEVER, Placement, Point, Rank, ranks
 from readmit.types import Receipt
 from tests.rules.invalidate.build import Board, hour
 
@@ -173,10 +173,10 @@ RANKED = {
 }
 
 
-NAMING = Act(100, "boss")
+NAMING = Placement(100, "boss")
 
 
-def named(after: Mapping[str, tuple[str, ...]]) -> dict[str, dict[str, Act]]:
+def named(after: Mapping[str, tuple[str, ...]]) -> dict[str, dict[str, Placement]]:
     return {successor: dict.fromkeys(targets, NAMING) for successor, targets in after.items()}
 
 
@@ -205,7 +205,10 @@ def test_a_successor_keeps_its_own_date_as_the_last_word() -> None:
     board.fact("b", at=1)
     found = ranks(board.held.values(), board.order(), named({"b": ("a",)}))
     keys: dict[str, Key] = {name: board.order().key(held) for name, held in board.held.items()}
-    assert found == {"a": Rank(keys["a"], 0, keys["a"], Act(2, "bob")), "b": Rank(keys["a"], 1, keys["b"], NAMING)}
+    assert found == {
+        "a": Rank(keys["a"], 0, keys["a"], Placement(2, "bob")),
+        "b": Rank(keys["a"], 1, keys["b"], NAMING),
+    }
 
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["from the first", "from the last"])

@@ -1,4 +1,4 @@
-"""A-MEM (the ``a-mem`` package) behind the port.
+"""Adapter for A-MEM (the ``a-mem`` package).
 
 A note's ``content`` is the text that was given, and is all that is bound. Context, keywords, tags and links are written
 by a model that also sees neighboring notes, and change when notes are added: they help A-MEM find a note and are never

@@ -82,7 +82,7 @@ def _embedding(embedder: Embedder) -> Any:
     base: Any = import_module("chromadb.api.types").EmbeddingFunction
 
     class AMemEmbedding(base):  # type: ignore[misc]  # loaded at run time
-        """One of readmit's embedders, as Chroma calls it."""
+        """An embedder of readmit, as Chroma calls it."""
 
         def __init__(self) -> None:
             """Nothing to set up."""

@@ -1,4 +1,4 @@
-"""Mem0 (mem0ai 2.x) behind the port.
+"""Adapter for Mem0 (mem0ai 2.x).
 
 One source per ``add`` is not enough for an exact binding: with ``infer=True`` mem0 shows its model the session's last
 messages and the nearest memories of the same ids, and the model may write any of it into the new memory. So each

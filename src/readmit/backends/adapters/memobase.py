@@ -1,4 +1,4 @@
-"""Memobase behind the port, through its client.
+"""Adapter for Memobase, through its client.
 
 Its server turns chats into profile slots and events, merges later chats into slots, and forgets the chats. The
 only link from a slot back to a text is the answer of a synchronous flush, which the client throws away: here the

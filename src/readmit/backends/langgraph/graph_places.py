@@ -1,4 +1,4 @@
-"""Where a LangGraph item is: bank, namespace and key, and one id for all three."""
+"""The place of a LangGraph item: bank, namespace and key, and one id for all three."""
 
 from __future__ import annotations
 

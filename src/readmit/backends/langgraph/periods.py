@@ -105,7 +105,7 @@ class Periods:
         self._recent: dict[str, Filed] = {}
 
     def reading_with(self, serde: SerializerProtocol) -> Periods:
-        """The same for a saver with another serializer."""
+        """Periods of the same agent for a saver with another serializer."""
         return Periods(self._log, self._identity, serde)
 
     # Writing.

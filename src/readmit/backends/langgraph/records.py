@@ -154,7 +154,7 @@ class LangGraphMemory:
             wanted *= 4
 
     def listing(self, owner: str, keep: Callable[[Stored], bool]) -> Steps[list[GraphPlace]]:
-        """Where an owner's records are that are to be kept and have not expired."""
+        """The places of an owner's records that are to be kept and have not expired."""
         prefix = self.below(owner, ()) or ()
         found: list[GraphPlace] = []
         at = 0
@@ -252,7 +252,7 @@ class LangGraphMemory:
         return loaded
 
     def _restored(self, record: Stored) -> tuple[GraphPlace, dict[str, Any]]:
-        """Where an archived record goes, and its value."""
+        """The place that an archived record goes to, and its value."""
         kept = json.loads(record.native) if record.native else {}
         place, value = (
             GraphPlace(record.owner, tuple(kept.get("namespace", ())), str(kept.get("key", ""))),
@@ -278,7 +278,7 @@ class LangGraphMemory:
         """Nothing to close: the store belongs to its owner."""
 
     def _known(self, record: str) -> GraphPlace:
-        """Where a record is."""
+        """The place of a known record."""
         owner, *rest = (unescaped(part) for part in record.split("/"))
         if rest:
             place = GraphPlace(owner, tuple(rest[:-1]), rest[-1])

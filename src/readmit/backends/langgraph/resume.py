@@ -68,7 +68,7 @@ _PAUSE = 0.02
 
 
 class Resume:
-    """How one agent's threads are resumed."""
+    """Resumes the threads of one agent."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Resume:
         self._given: dict[str, tuple[int, Bundled]] = {}
 
     def over(self, saver: BaseCheckpointSaver[Any]) -> Resume:
-        """The same for another clone of the inner saver. They share the handed-over bundles."""
+        """A resumption over another clone of the inner saver. It shares the handed-over bundles."""
         clone = copy.copy(self)
         clone.inner = saver
         clone.periods = self.periods.reading_with(saver.serde)

@@ -36,7 +36,7 @@ def python_imports(span: MemorySpan) -> Iterator[Mention]:
 
 
 def other_imports(span: MemorySpan) -> Iterator[Mention]:
-    """The same in JavaScript, TypeScript, Go and Rust. A code span has to say what it is by itself."""
+    """Imports in JavaScript, TypeScript, Go and Rust. A code span has to say what it is by itself."""
     anywhere = span.kind == "code"
     if anywhere or span.language in _SCRIPTS:
         for found in _SCRIPT.finditer(span.text):

@@ -29,7 +29,7 @@ _CARGO = {
 }  # fmt: skip
 """Commands of cargo without an alias."""
 _FOLDERS = {"bin": "src/bin", "example": "examples", "test": "tests", "bench": "benches"}
-"""Where cargo finds targets that no file declares."""
+"""Folders in which cargo finds targets that no file declares."""
 
 
 class TaskRunners:

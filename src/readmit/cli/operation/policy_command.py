@@ -22,7 +22,7 @@ def policy() -> None:
 @policy.command("explain", examples=("readmit policy explain", "readmit policy explain --file policy.json"))
 @click.option("--file", type=click.File("rb"), metavar="FILE", help="A policy file, instead of the policy in force.")
 def explain_rules(invocation: Invocation, /, *, file: BinaryIO | None) -> None:
-    """What the policy in force means, or a policy file, in sentences."""
+    """Explain the policy in force, or a policy file, in sentences."""
     if file is not None:
         chosen = decode_file(file.read(), Policy, what=name_of(file))
     else:

@@ -38,7 +38,7 @@ CHANGES = (
     "config.toml says port = 9000",
     "in CLAUDE.md, Monday becomes Tuesday",
 )
-"""What happens while the session is away."""
+"""The changes of the project while the session is away."""
 _FILES = {
     ".git/HEAD": "ref: refs/heads/main\n",
     "src/prices.py": "def price_of(item):\n    return 3\n",
@@ -49,16 +49,16 @@ _FILES = {
 
 
 class PlayedSession(NamedTuple):
-    """What the hooks and some commands printed."""
+    """The output of the hooks and of some commands."""
 
     resumed: str
-    """What the hook said when the session resumed."""
+    """Words of the hook when the session resumed."""
     outputs: tuple[str, ...] = ()
-    """What the commands printed, with ``~`` for the home."""
+    """Output of each command, with ``~`` for the home."""
 
     @property
     def withdrawn(self) -> tuple[str, ...]:
-        """What it read that no longer holds, an entry each."""
+        """Entries that the session read as no longer holding."""
         _, _, rest = self.resumed.partition("## No longer holds")
         return tuple(line[2:] for line in rest.partition("\n\n")[0].splitlines() if line.startswith("- "))
 
@@ -113,7 +113,7 @@ def _hook(shop: Path, source: str) -> str:
 
 
 def _run(shop: Path, words: Sequence[str], given: str = "") -> str:
-    """What a program of readmit prints, in a home of its own."""
+    """The output of a program of readmit, in a home of its own."""
     home = shop.parent
     own = {"HOME": home, "READMIT_DATA": home / "data", "READMIT_KEYS": home / "keys"}
     done = subprocess.run(  # noqa: S603 - readmit's own program

@@ -1,4 +1,4 @@
-"""What each tool takes: typed, bounded, and no other field. The schema that a client reads is made from the types."""
+"""The input of each tool: typed, bounded, and no other field. The schema that a client reads is made from the types."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from readmit.models import Ask
 
 LINE = "client:"
-"""How a model's line that names a client begins."""
+"""Prefix of a model's line that names a client."""
 _SECONDS = 100
 _MOST = 1 << 20
 _WORDS = {

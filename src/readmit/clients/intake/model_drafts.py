@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
 TURNS = "turns-"
-"""How ids of observations from transcripts begin."""
+"""Prefix of the ids of observations from transcripts."""
 VARIABLE = "READMIT_MODEL"
 """The environment variable that names a model for one process, and wins over the chosen one."""
 MOST_A_DAY, MOST_OF_CLIENT = 100, 20
@@ -45,7 +45,7 @@ _TOGETHER = 12_000
 
 
 class TranscriptReading(NamedTuple):
-    """What a model read and drafted."""
+    """One reading of transcripts by a model, in numbers."""
 
     turns: int = 0
     requests: int = 0

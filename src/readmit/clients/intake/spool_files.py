@@ -40,7 +40,7 @@ class SpoolLine(NamedTuple):
     pid: int
     client: str
     fields: Mapping[str, Any]
-    """What ``spool_line.kept`` keeps of the payload."""
+    """The fields of the payload that ``spool_line.kept`` keeps."""
     raw: bytes
 
     def text(self, name: str) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
 FILE = "file-"
-"""How ids of sources from files begin."""
+"""Prefix of the ids of sources from files."""
 MOST_TEXT = 32_000
 """Most bytes of a file whose text is kept."""
 _SLACK = 2_000_000_000
@@ -118,7 +118,7 @@ def _part(path: Path, touched: Touched) -> FitSource | str:
 
 
 def observe_source(workspace: Workspace, project: Project, source: FitSource, by: str) -> bool:
-    """Write a source down, unless what is there now is not what was found fit.
+    """Write a source down, unless its file is no longer the one that was found fit.
 
     Returns whether anything is new.
     """

@@ -1,1 +1,1 @@
-"""What happens at the moments of a session: at its start, before a prompt, before a compaction and at its end."""
+"""The moments of a session: its start, before a prompt, before a compaction, and its end."""

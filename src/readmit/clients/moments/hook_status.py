@@ -1,4 +1,4 @@
-"""What the last moment of a project came to: for ``readmit status``, and for ``readmit doctor`` what failed.
+"""The outcome of a project's last moment: for ``readmit status``, and for ``readmit doctor`` what failed.
 
 ``status.json`` in the project's folder is one object:
 
@@ -37,7 +37,7 @@ _LONGEST_WHY = 300
 
 
 class HookStatus(NamedTuple):
-    """What one moment came to, in numbers."""
+    """The outcome of one moment in numbers."""
 
     kind: str
     items: int = 0

@@ -1,4 +1,4 @@
-"""What a session holds and on which files that rests, in a file of its own, so that a prompt costs one look at each.
+"""The items of a session and the files they rest on, in a file of its own, so that a prompt costs one look at each.
 
 It is written at each return of the session. At its end, only what it lost is left. If it is lost itself, prompts say
 nothing until the next start.
@@ -31,7 +31,7 @@ class SessionFile(NamedTuple):
     """A session as its last return left it."""
 
     cwd: str
-    """Where it started: a session may go elsewhere and keeps its task."""
+    """The folder that it started in: a session may go elsewhere and keeps its task."""
     lines: tuple[str, ...] = ()
     """Items of memory lines that it loaded itself, and that held."""
     files: dict[str, tuple[int, ...]] = {}  # noqa: RUF012 - a default of a value that nobody changes
@@ -49,7 +49,7 @@ class SessionFile(NamedTuple):
 
 
 def file_version(path: str) -> tuple[int, ...]:
-    """What tells two versions of a file apart."""
+    """Marks that differ between two versions of a file."""
     try:
         status = os.stat(path)  # noqa: PTH116 - hundreds of them
     except (OSError, ValueError):
@@ -63,7 +63,7 @@ def file_versions(paths: Iterable[str]) -> dict[str, tuple[int, ...]]:
 
 
 def load_session(session: Session) -> SessionFile | None:
-    """What a session held after its last return; none if that is unknown."""
+    """The items and files of a session after its last return; none if they are unknown."""
     with suppress(OSError, ValueError, TypeError, AttributeError):
         path = _path(session)
         if path.stat().st_size <= _MOST_BYTES:

@@ -1,4 +1,4 @@
-"""What a session is handed at a return: decided, put into words, and kept for the prompts that follow."""
+"""The handover to a session at a return: decided, put into words, and kept for the prompts that follow."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class SessionHandover:
         return self._sorted
 
     def text(self, imported: Imported, *, is_new: bool) -> str:
-        """Everything that a start says. To a session that was never here before, nothing is news."""
+        """The text of a start. To a session that was never here before, nothing is news."""
         found = self._sorted
         news = SessionNews(
             return_id=self._returned.id,
@@ -86,14 +86,14 @@ class SessionHandover:
         return session_text(news)
 
     def changes(self, withdrawn: Collection[str]) -> str:
-        """What a prompt says: what fell that the session has not read of before, or nothing."""
+        """The text of a prompt: what fell that the session has not read of before, or nothing."""
         found = self._sorted
         out, doubted = (tuple(one for one in some if one.item not in withdrawn) for some in (found.out, found.doubted))
         news = SessionNews(self._returned.id, out=out, doubted=doubted, unlisted=found.unlisted)
         return session_text(news) if out or doubted or found.unlisted else ""
 
     def status(self, imported: Imported) -> HookStatus:
-        """What the return came to, in numbers."""
+        """The return in numbers."""
         found = self._sorted
         items = len(found.owed) + len(found.holds) + len(found.new) + len(found.standing)
         out = len(found.out) + found.unlisted

@@ -63,12 +63,12 @@ class MemoryLines(NamedTuple):
     """MemoryLines of memory files that have an item, by the item's id, each with its file."""
 
     loaded: Mapping[str, tuple[str, KnownLine]]
-    """Of files that the client loads by itself."""
+    """Lines of files that the client loads by itself."""
     others: Mapping[str, tuple[str, KnownLine]]
 
 
 class Sorted(NamedTuple):
-    """What a return comes to for its session."""
+    """A return, sorted into the entries that its session reads."""
 
     out: tuple[SessionEntry, ...]
     doubted: tuple[SessionEntry, ...]
@@ -161,7 +161,7 @@ class ReturnOfSession:
         return frozenset((*lines, *(item.text for item in self._items)))
 
     def _fallen(self, name: str, retraction: Retraction | None) -> SessionEntry | None:
-        """What no longer holds, with the reason; none if its text must not be named."""
+        """The entry of an item that no longer holds, with the reason; none if its text must not be named."""
         one = self._judged.get(name)
         texts = {item.id: item.text for item in getattr(self._handed, "withdrawn", ())}
         if name in self._known:
@@ -184,7 +184,7 @@ class ReturnOfSession:
         return SessionEntry(name, text, where, why, instead)
 
     def _instead(self, causes: list[Cause], retraction: Retraction | None) -> str:
-        """What stands in its place, if the session reads that, or its client loads it."""
+        """The replacement of a fallen item, if the session reads that, or its client loads it."""
         names = [retraction.instead] if retraction is not None and retraction.instead is not None else []
         names += [cause.ref for cause in causes if cause.reason in _REPLACED]
         for name in names:
@@ -205,7 +205,7 @@ class ReturnOfSession:
         return f"{path.rpartition('/')[2]}:{line.first}"
 
     def _source(self, item: Item) -> str:
-        """Where a statement comes from, in a few words."""
+        """The place that a statement comes from, in a few words."""
         for one in self.evidence(item):
             if isinstance(one.probe, FileProbe) and one.probe.first:
                 return f"{one.probe.path}:{one.probe.first}"

@@ -66,7 +66,7 @@ class SessionNews(NamedTuple):
 
 
 def session_text(news: SessionNews, most: int = MOST_BYTES) -> str:
-    """Everything that a session reads, what no longer holds first."""
+    """The whole text that a session reads, what no longer holds first."""
     tail = _section(UNSEEN, [f"- {one}" for one in news.unseen], most // 4)
     head = "\n".join([f"{HEAD} (return {inline_code(news.return_id)})", *news.remarks])
     left = most - _size(head) - _size(tail)

@@ -38,7 +38,7 @@ _MOST_SESSIONS = 50
 
 
 def project_report(workspace: Workspace, project: Project) -> ProjectReport:
-    """What the agents of a checkout remember now, for the person whose agents they are."""
+    """A report of what the agents of a checkout remember, for the person whose agents they are."""
     log, writer = desk_of(workspace).log, desk_of(workspace).writer
     with log.reading():
         listing = read_items(log, workspace.admin.policy, writer.now())
@@ -92,7 +92,7 @@ class _Report:
             )
 
     def _instead(self, causes: Iterable[Cause]) -> str:
-        """What the place of a fallen statement says now."""
+        """The present text at the place of a fallen statement."""
         for cause in causes:
             if cause.reason in _REPLACED and cause.ref in self._listing.items:
                 return self._listing.items[cause.ref].item.text

@@ -94,7 +94,7 @@ class Wanted(NamedTuple):
 
 
 def wanted_files(client: KnownClient, project: Project | None) -> tuple[Wanted, ...]:
-    """What readmit writes for a client: into the user's settings, or for one checkout alone."""
+    """The files that readmit writes for a client: the user's settings, or those of one checkout."""
     local = project.worktree if project is not None else None
     hooks = local / client.local_hooks_file if local else client.place(client.hooks_file)
     files = [Wanted(hooks, whole=_plugin(client)) if client.form == "opencode" else Wanted(hooks, _hooks(client))]

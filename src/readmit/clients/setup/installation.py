@@ -72,7 +72,7 @@ class InstallPlan:
 
 
 def plan_install(client: KnownClient, project: Project | None) -> InstallPlan:
-    """What an installation would change. Changes nothing itself."""
+    """The changes that an installation would make. Makes none itself."""
     if sys.platform == "win32":
         raise SettingsError("Windows is not supported: hooks need a POSIX shell; run readmit and the client in WSL")
     if not sys.executable:
@@ -98,7 +98,7 @@ def plan_install(client: KnownClient, project: Project | None) -> InstallPlan:
 
 
 def plan_removal(client: KnownClient, project: Project | None) -> InstallPlan:
-    """What a removal would change. Changes nothing itself."""
+    """The changes that a removal would make. Makes none itself."""
     known = installed()
     gone = [one for one in known if one.is_of(client.name, _checkout(project))]
     files = [file for one in gone for file in one.files]

@@ -40,7 +40,7 @@ class Node:
     children: tuple[Node, ...] = ()
     """The members or elements, in order."""
     commas: tuple[int, ...] = ()
-    """Where the commas between them, and after the last one, are."""
+    """Positions of the commas between them, and of one after the last."""
 
 
 def parsed(text: str) -> Node:
@@ -132,7 +132,7 @@ def _added(text: str, parent: Node, value: object, *, key: str = "") -> str:
 
 
 class _Style:
-    """How a text is laid out."""
+    """The layout of a JSON text: its line ends and its indent."""
 
     def __init__(self, text: str) -> None:
         self.on_one_line = "\n" not in text.strip() and text.strip() != "{}"

@@ -117,7 +117,7 @@ class ClientSettings:
         return self.path.suffix == ".toml"
 
     def _hooks(self, piece: Piece) -> list[tuple[int, int]]:
-        """Where the hooks with a piece's command are: the index of the group, and within it."""
+        """The hooks that run a piece's command: the index of the group, and within it."""
         groups = self.at(piece.path)
         return [
             (place, within)

@@ -63,7 +63,7 @@ class AuditReport(msgspec.Struct, frozen=True):
     """Remarks that are no flaws."""
     problems: tuple[str, ...] = ()
     reached: Reached | None = None
-    """Where the next check can go on; none if there are problems."""
+    """The point from which the next check can go on; none if there are problems."""
 
     @property
     def intact(self) -> bool:

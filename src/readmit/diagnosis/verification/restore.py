@@ -17,9 +17,9 @@ class Lacking(NamedTuple):
 
     workspace: str
     epoch: int
-    """Where its log ends in the backup."""
+    """The last epoch of its log in the backup."""
     present: int | None
-    """Where it ended in the store that was replaced. None if there was none, or it could not be read."""
+    """The last epoch in the store that was replaced. None if there was none, or it could not be read."""
     is_same_log: bool
     """Whether the backup and that store have one history."""
     handed_over: int
@@ -39,7 +39,7 @@ class Restored(NamedTuple):
     lacking: tuple[Lacking, ...]
     aside: Path | None
     keys: Path
-    """Where the keys of the restored store belong."""
+    """The folder that the keys of the restored store belong in."""
     has_keys: bool
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 AT_LEAST = 30.0
 """Seconds after which a waiting thread looks without a signal: one may be lost."""
 WITHOUT_SIGN = 1.0
-"""The same, where commits of other processes give no signal."""
+"""``AT_LEAST`` where commits of other processes give no signal."""
 _LINUX = sys.platform == "linux"
 # From <sys/inotify.h>. Closed, after reading or writing; renamed; and, because it lost its name, other attributes.
 _SIGNS = 0x08 | 0x10 | 0x800 | 0x04

@@ -26,7 +26,7 @@ _OPENING = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Keeper(Protocol):
-    """Where a lock is visible to other processes."""
+    """The place in which other processes see a lock."""
 
     def take(self, name: str) -> Any:
         """A handle for a lock that was free, or ``None``. Does not wait."""
@@ -160,4 +160,4 @@ class BesideFile:
         os.close(handle)
 
     def close(self) -> None:
-        """Nothing but the locks is open."""
+        """Closes nothing: only the locks are open."""

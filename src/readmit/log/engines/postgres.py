@@ -48,7 +48,7 @@ class PostgresConnection(SharedConnection):
         self.waiting: Gathered | None = None
         self._queue: list[PendingStatement] = []
         self._answered: dict[Question, list[tuple[Any, ...]]] = {}
-        """What the server answered in the open transaction: to its beginning, and, if it only reads, in short."""
+        """Answers of the server in the open transaction: to its beginning, and, if it only reads, in short."""
         self._open = True
         self._client = self._address.connect()
         self._closing = weakref.finalize(self, self._client.close)
@@ -67,16 +67,16 @@ class PostgresConnection(SharedConnection):
 
     @property
     def sql(self) -> PostgresConnection:
-        """Where statements go."""
+        """The connection that statements go to."""
         return self
 
     @property
     def server_now(self) -> datetime | None:
-        """What the server's clock says within the open transaction; none in simulated time."""
+        """The time of the server's clock in the open transaction; none in simulated time."""
         return self._client.server_now
 
     def schema_flaws(self) -> list[str]:
-        """How the schema differs from the one that readmit made, as far as every server shows it the same way."""
+        """Differences of the schema from the one that readmit made, as far as every server shows it alike."""
         return flaws_of(self._client, self._address)
 
     def enroll(self, workspace: str) -> int:

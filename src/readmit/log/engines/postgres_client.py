@@ -77,7 +77,7 @@ class Address:
         return f"Address({self.shown!r})"
 
     def place(self, client: Client) -> str:
-        """Where the store is, the same for every user. The hosts are those of the URL: a server names none itself."""
+        """The address of the store, alike for every user. Its hosts are the URL's: a server names none itself."""
         host, port = self._host or client.info.host, self._port or client.info.port
         host = host if host.startswith("/") else host.lower()
         return f"postgresql://{host}:{port}/{client.info.dbname}?schema={self.schema}"

@@ -117,7 +117,7 @@ _OBJECTS = """
 
 
 def flaws_of(client: Client, address: Address) -> list[str]:
-    """How a store's schema differs from the one that was made, by name: the part that every server reports alike."""
+    """Differences of a store's schema from the one that was made, by name: the part that every server reports alike."""
     found = client.execute(_OBJECTS, {"schema": address.schema}).fetchall()
     return schema_differences([(f"{kind} {name!r}", text) for kind, name, text in found], dict(_wanted()))
 

@@ -79,7 +79,7 @@ class SharedConnection(ABC):
 
     @property
     def end_of_log(self) -> End | None:
-        """Where the log ends within this thread's transaction, if it moved."""
+        """The end of the log within this thread's transaction, if it moved."""
         return self._end_of_log if self._owner == get_ident() else None
 
     @end_of_log.setter

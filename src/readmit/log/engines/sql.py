@@ -36,7 +36,7 @@ class Mark(NamedTuple):
 
 
 NOTHING = Mark(0, 0, 0, 0)
-"""Where a transaction begins."""
+"""The mark at which a transaction begins."""
 
 
 class Changes:
@@ -60,7 +60,7 @@ class Changes:
         self.values[key] = value
 
     def mark(self) -> Mark:
-        """Where a level begins."""
+        """The mark at which a level of the transaction begins."""
         return Mark(len(self._journal), len(self.leaves), len(self.rows), len(self.keys))
 
     def undo(self, mark: Mark) -> None:
@@ -160,7 +160,7 @@ def flush(sql: Statements) -> None:
 
 
 class End(msgspec.Struct, frozen=True, gc=False):
-    """Where a log ends: its epoch, and the last moment that it has learnt."""
+    """The end of a log: its epoch, and the last moment that it has learnt."""
 
     epoch: int
     learnt: str | None
@@ -193,7 +193,7 @@ class Connection(Protocol):
     """A database, seen by one workspace."""
 
     end_of_log: End | None
-    """Where the log ends within the open transaction, if it moved. A rolled-back level moves it back.
+    """The end of the log within the open transaction, if it moved. A rolled-back level moves it back.
 
     It is written once, when the outermost level commits: updating the row for each event would create as many row
     versions, and every later event of the transaction would scan them all.
@@ -209,7 +209,7 @@ class Connection(Protocol):
 
     @property
     def place(self) -> str | None:
-        """Where a server has the store, without user and password; none for a file."""
+        """The address of the store on its server, without user and password; none for a file."""
 
     def watch(self, watcher: Watcher) -> None:
         """Let something take part in every transaction."""
@@ -224,7 +224,7 @@ class Connection(Protocol):
 
     @property
     def sql(self) -> Statements:
-        """Where statements go."""
+        """The session that statements go to."""
 
     @property
     def pending(self) -> bool:
@@ -232,10 +232,10 @@ class Connection(Protocol):
 
     @property
     def server_now(self) -> datetime | None:
-        """What the server's clock says within the open transaction; none for a file, and in simulated time."""
+        """The time of the server's clock in the open transaction; none for a file, and in simulated time."""
 
     def schema_flaws(self) -> list[str]:
-        """How the database differs from the schema that readmit made."""
+        """Differences of the database from the schema that readmit made."""
 
     def enroll(self, workspace: str) -> int:
         """The number of a workspace, assigned when it is first opened."""
@@ -269,7 +269,7 @@ class Connection(Protocol):
 Question: TypeAlias = "tuple[str, tuple[Any, ...]]"
 """A read, with its values."""
 HEAD = "SELECT head, learnt, audit, size, edge, note FROM workspace WHERE ws = ?"
-"""Where the log of a workspace ends: what every transaction reads first."""
+"""The end of a workspace's log: what every transaction reads first."""
 FIND = "SELECT ws FROM workspace WHERE name = ?"
 ENROLL = "INSERT INTO workspace (name) VALUES (?) ON CONFLICT DO NOTHING"
 

@@ -115,7 +115,7 @@ class SqliteConnection(SharedConnection):
     """A file has no clock but its host's."""
 
     def schema_flaws(self) -> list[str]:
-        """How the database differs from the schema that readmit made."""
+        """Differences of the database from the schema that readmit made."""
         return flaws_of(self.sql)
 
     def enroll(self, workspace: str) -> int:

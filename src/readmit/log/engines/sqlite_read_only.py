@@ -60,7 +60,7 @@ class ReadOnlyConnection:
     """Nothing is written, so no clock is compared."""
 
     def schema_flaws(self) -> list[str]:
-        """How the database differs from the schema that readmit made."""
+        """Differences of the database from the schema that readmit made."""
         return flaws_of(self.sql)
 
     def enroll(self, workspace: str) -> int:

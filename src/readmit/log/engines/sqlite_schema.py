@@ -222,7 +222,7 @@ _OBJECTS = """
 
 
 def flaws_of(sql: SqlSession) -> list[str]:
-    """How a database differs from this schema: tables, indexes, triggers and views by name, and its encoding."""
+    """Differences of a database from this schema: tables, indexes, triggers and views by name, and its encoding."""
     (encoding,) = sql.execute("PRAGMA encoding").fetchone()
     other = [] if encoding == "UTF-8" else [f"its texts are encoded in {encoding}, not UTF-8"]
     return other + schema_differences(_objects(sql), _wanted())

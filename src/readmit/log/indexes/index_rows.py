@@ -135,7 +135,7 @@ class Endings:
 
 
 def _place(item: Item) -> Holding | None:
-    """Where an item replaces others. One without evidence replaces nothing."""
+    """The place in which an item replaces others. One without evidence replaces nothing."""
     if not item.receipts or isinstance(item, Obligation):
         return None
     scope = item.scope

@@ -158,7 +158,7 @@ def _digests(rows: EventRows, beginning: str, limit: int) -> list[str]:
 
 
 def _within(*parts: str) -> str:
-    """How the state-map keys begin whose first parts are these."""
+    """Prefix of the state-map keys whose first parts are these."""
     return f"{key_of(*parts)[:-1]},"
 
 

@@ -99,7 +99,7 @@ def events(rows: EventRows, identity: Identity, since: int, until: int) -> list[
 
 
 def named_observations(rows: EventRows, identity: Identity, since: int, until: int) -> list[SeenObservation]:
-    """The same, without their texts."""
+    """Observations without their texts, in order."""
     base, found = rows.base, []
     with rows.connection.reading():
         listed = _listed(rows, identity, since)

@@ -151,7 +151,7 @@ class IndexCheck:
     # The stored side.
 
     def stored(self) -> Iterator[Entry]:
-        """What the rows give, in nearly the order of the map."""
+        """The entries that the rows give, in nearly the order of the map."""
         return chain.from_iterable(self._stored())
 
     def _stored(self) -> Iterator[list[Entry]]:

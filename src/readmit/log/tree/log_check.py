@@ -62,7 +62,7 @@ _decode = msgspec.json.Decoder(Commit).decode
 
 
 class Reached(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a check of a log ended: everything up to there was found intact."""
+    """The point that a check of a log reached: everything up to there was found intact."""
 
     workspace: str
     size: int = 0

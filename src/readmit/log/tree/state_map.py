@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 ZERO = bytes(32)
-"""Where every running digest begins."""
+"""The first value of every running digest."""
 
 
 def continued(value: bytes, leaf: bytes) -> bytes:
@@ -195,7 +195,7 @@ class StateMap:
         return Root(level, pieces[0][1])
 
     def rewrite(self, root: Root, values: Mapping[str, bytes]) -> Root:
-        """As ``update``, and take out every key without a value: an erased entry leaves not even its key."""
+        """Like ``update``, and take out every key without a value: an erased entry leaves not even its key."""
         entries = dict(self.beginning_with(root, "")) | dict(values)
         self._sql.execute("DELETE FROM node WHERE ws = ?", (self._ws,))
         return self.update(EMPTY, {key: value for key, value in entries.items() if value})

@@ -76,7 +76,7 @@ class LinkDrop(StrEnum):
     NOT_SHOWN = "not_shown"
     """The link names a need or a statement that was not in the request."""
     REPEATED = "repeated"
-    """The same statement was linked to the same need before."""
+    """An earlier link joins the same statement to the same need."""
 
 
 class Linking(msgspec.Struct, frozen=True):

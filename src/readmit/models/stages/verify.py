@@ -57,7 +57,7 @@ UNJUDGED = Failure(
     message="the answer does not judge the pair exactly once, also when asked again",
     usage=Usage(stage="verify"),
 )
-"""There is an answer, and the pair is not in it, or twice."""
+"""The failure of an answer in which the pair does not stand, or stands twice."""
 
 
 class PairCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,7 +143,7 @@ class _Block(msgspec.Struct, frozen=True):
 
     @property
     def chars(self) -> int:
-        """What the request takes, the instructions included."""
+        """The length of the request, the instructions included."""
         return PROMPT_CHARS + sum(one.chars for one in (*self.statements, *self.observations))
 
     def sections(self, *, swapped: bool) -> list[Section]:
@@ -176,7 +176,7 @@ class Verifier:
     max_chars: int = MAX_CHARS
     """A pair with a longer text is *unsure* without a request: part of a text is not enough for a judgment."""
     max_tokens: int = MAX_TOKENS
-    """Of the answer about one statement."""
+    """Most tokens of the answer about one statement."""
     workspace: str = ""
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ from readmit.records.identity import check_giver, made_id
 
 
 class StoredEvent(NamedTuple):
-    """What a stored event is compared by."""
+    """The fields that a stored event is compared by."""
 
     kind: str
     by: str

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FORGOTTEN = "[forgotten]"
-"""What stands in the place of an erased text."""
+"""The text in the place of an erased one."""
 
 
 class Forget(Record, kw_only=True):
@@ -33,7 +33,7 @@ class Forget(Record, kw_only=True):
 
 
 def remnant_of(payload: Any) -> Any:
-    """What stays of a content: all that indexes and rules need, and none of its texts."""
+    """The rest of a content that is erased: all that indexes and rules need, and none of its texts."""
     for kind, without_text in _REMNANTS.items():
         if isinstance(payload, kind):
             return without_text(payload)

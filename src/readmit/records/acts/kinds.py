@@ -22,12 +22,12 @@ ENTRY_POINTS = "readmit.events"
 
 
 class Wording(NamedTuple):
-    """How people write an event of this kind: in a scenario step, and as a command."""
+    """The words for an event of this kind: as a step of a scenario, and as a command."""
 
     arguments: tuple[str, ...]
     """Fields that the command takes by position. All others are options."""
     done: str | Callable[[Any], str]
-    """What happened then, from the payload, or with its fields in braces. The command adds id and epoch."""
+    """The deed, from the payload, or with its fields in braces. The command adds id and epoch."""
     examples: tuple[str, ...]
     meaning: str
     """One line for ``--help``, the scenario's schema and the docs."""
@@ -173,7 +173,7 @@ class SaidField(NamedTuple):
 
 
 def sentence(kind: DeclaredKind, payload: Any) -> str:
-    """What an event of a kind did, in the words of its declaration."""
+    """The deed of an event of a kind, in the words of its declaration."""
     if kind.wording is None:
         return kind.doc.removesuffix(".")
     if not isinstance(kind.wording.done, str):

@@ -8,7 +8,7 @@ from readmit.records.probes import Finding, Probe
 
 
 class LookResult(Record, kw_only=True, gc=False):
-    """What a look at the source of one piece of evidence found, unless it is unchanged where it was."""
+    """The result of a look at the source of one piece of evidence, unless it is unchanged where it was."""
 
     evidence: Digest
     finding: Finding
@@ -17,7 +17,7 @@ class LookResult(Record, kw_only=True, gc=False):
     digest: Digest | None = None
     """SHA-256 of the text that is there now, if it changed."""
     probe: Probe | None = None
-    """Where the text stands now, if it moved."""
+    """The present place of the text, if it moved."""
     why: Note = ""
     since: Count = 0
     """The epoch of the first look that found the same; 0 for this one."""
@@ -62,7 +62,7 @@ class Resource(Record, kw_only=True):
     evidence: Digest
     """The evidence of the item whose source changed."""
     now: Digest
-    """What the source says now."""
+    """The present text of the source."""
     quote: Note
     """The words of it that carry the statement."""
     drafted: Name

@@ -79,7 +79,7 @@ class Wait(Record, kw_only=True):
 
     events: tuple[HeldBack, ...]
     limit: Note
-    """What they would have done, and the limit of the policy that they hit."""
+    """The deed that was held back, and the limit of the policy that it hit."""
 
 
 class Approve(Record, kw_only=True):
@@ -130,7 +130,7 @@ class Exposed(Record, kw_only=True):
     """The key of the agent that asked for it."""
     refused: tuple[str, ...] = ()
     again: bool = False
-    """The same workload was handed the same view before."""
+    """Whether the same workload had been handed the same view before."""
 
 
 class Acknowledge(Record, kw_only=True):

@@ -1,1 +1,1 @@
-"""What an agent could see at departure, what happened since, and the one state that results."""
+"""The state that an agent could see at departure, what happened since, and the one state that results."""

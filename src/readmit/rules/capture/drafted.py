@@ -27,7 +27,7 @@ _known: dict[tuple[str, str, str], bool] = {}
 
 
 def is_draft(held: Held, snapshot: Snapshot, policy: Policy) -> bool:
-    """Whether a model wrote the item and nobody has confirmed it.
+    """Whether a model wrote the item and no principal has confirmed it.
 
     A confirmation counts from an allowed writer, and never in that writer's own return.
     """

@@ -33,7 +33,7 @@ class Pool(msgspec.Struct, frozen=True):
     evidence: tuple[Item, ...]
     """Eligible evidence in log order, facts before constraints."""
     newest: tuple[Item, ...]
-    """The same, in the order in which it fills the remaining budget."""
+    """The evidence in the order in which it fills the remaining budget."""
     policy: Policy
     deadline: Deadline = Deadline.AHEAD
     instead: Mapping[str, frozenset[str]] = {}

@@ -80,7 +80,7 @@ def _irredundant(
 
 
 def undominated(evidence: Sequence[Item], relevant: frozenset[str], room: Room) -> tuple[Item, ...]:
-    """Of the items with the same relevant support, the shortest: a second one only adds cost and length."""
+    """The shortest of the items with the same relevant support: a second one only adds cost and length."""
     best: dict[frozenset[str], Item] = {}
     for item in evidence:
         supports = relevant.intersection(item.covers)

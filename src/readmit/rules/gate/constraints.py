@@ -44,7 +44,7 @@ def limits(snapshot: Snapshot, gated: Gated, policy: Policy) -> tuple[Limit, ...
 
 
 def statement(item: Item) -> tuple[str, str, str | None]:
-    """What an item says to its reader, who learns nothing from reading it twice."""
+    """The content of an item for its reader, who learns nothing from reading it twice."""
     return item.kind, item.text, item.slot
 
 

@@ -25,7 +25,7 @@ class Gated(msgspec.Struct, frozen=True):
     drafted: tuple[str, ...] = ()
     """The eligible items that a model wrote. Most returns have none; later stages check only these."""
     doubted: frozenset[str] = frozenset()
-    """Of these, the ones with an open suspicion. They come after those without."""
+    """The eligible items with an open suspicion. They come after those without."""
 
 
 def judge(snapshot: Snapshot, findings: Findings, flaws: Mapping[str, tuple[Cause, ...]], policy: Policy) -> Gated:

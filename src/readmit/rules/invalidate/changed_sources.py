@@ -125,7 +125,7 @@ def carrying(held: Held, causes: Mapping[str, Cause], snapshot: Snapshot, policy
 
 
 def resourced(held: Held, evidence: str, snapshot: Snapshot, policy: Policy) -> Event | None:
-    """The event that sourced an item to what is there now, if it counts.
+    """The event that sourced an item to the present text of its source, if it counts.
 
     It counts if the words that it quotes are there and carry what the item says, and if the place was named by an
     allowed writer. A text that changed again since needs a new one.

@@ -76,7 +76,7 @@ def _charge(reason: Reason, event: Event, note: str, ref: str = "") -> Charge:
 
 
 def outcome(held: Held, event: Event, resolutions: Mapping[str, Event]) -> Iterator[Charge]:
-    """What a dispute is to an item that it names: open, lost, or nothing."""
+    """The effect of a dispute on an item that it names: open, lost, or none."""
     name = event.name
     ending = resolutions.get(name)
     if ending is None or not isinstance(ending.payload, Resolve):

@@ -29,7 +29,7 @@ class Key(NamedTuple):
     epoch: int
 
 
-class Act(NamedTuple):
+class Placement(NamedTuple):
     """The event that gave an item its place: its record, or a later one that put it above another."""
 
     epoch: int
@@ -42,9 +42,9 @@ class Rank(NamedTuple):
     base: Key
     depth: int
     own: Key
-    since: Act
+    since: Placement
 
-    def put_after(self, other: Rank, act: Act) -> Rank:
+    def put_after(self, other: Rank, act: Placement) -> Rank:
         """The place directly after another, by an act."""
         return Rank(other.base, other.depth + 1, self.own, max(self.since, other.since, act))
 
@@ -104,7 +104,7 @@ class Order:
 def ranks(
     members: Iterable[Held],
     order: Order,
-    after: Mapping[str, Mapping[str, Act]],
+    after: Mapping[str, Mapping[str, Placement]],
     raised: Mapping[str, Rank] = MappingProxyType({}),
 ) -> dict[str, Rank]:
     """The rank of each item.
@@ -136,4 +136,4 @@ def ranks(
 
 
 def _by_date(held: Held, key: Key) -> Rank:
-    return Rank(key, 0, key, Act(held.epoch, held.item.by))
+    return Rank(key, 0, key, Placement(held.epoch, held.item.by))

@@ -24,7 +24,7 @@ from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
 from readmit.rules.invalidate.concurrent import PassedOver
 from readmit.rules.invalidate.lifecycle import point_of
-from readmit.rules.invalidate.order import Act, Order, Rank, ranks
+from readmit.rules.invalidate.order import Order, Placement, Rank, ranks
 from readmit.rules.invalidate.repeated_statements import SameStatements
 from readmit.rules.invalidate.supersession import concerns, reaches
 
@@ -48,7 +48,7 @@ class ReplacementField(msgspec.Struct, frozen=True):
     """Items that lost a dispute: a wrong statement replaces nothing."""
     contested: frozenset[str]
     """Items that are disputed or suspected."""
-    after: Mapping[str, Mapping[str, Act]]
+    after: Mapping[str, Mapping[str, Placement]]
     """Item → those that it was explicitly named to replace, each with the act."""
     restored: Mapping[str, Event]
     """Item → the overseer's event that restores it."""
@@ -120,7 +120,7 @@ def _outranked(alike: Sequence[Held], task: str, field: ReplacementField, reason
             why, rival = found
             yield held.item.id, Cause(reason=why, epoch=rival.epoch, ref=rival.item.id, by=rival.item.by), True
             event = field.restored[held.item.id]
-            act = Act(event.epoch, event.by)
+            act = Placement(event.epoch, event.by)
             raised[held.item.id] = ranked[held.item.id].put_after(ranked[best[0].item.id], act)
             ranked = ranks(alike, field.order, field.after, raised)
     best = sorted(rivals, key=lambda held: ranked[held.item.id], reverse=True)
@@ -193,7 +193,7 @@ def _known_at(event: Event, held: Held, rivals: Iterable[Held], field: Replaceme
 def _replacing(
     held: Held, best: Sequence[Held], ranked: Mapping[str, Rank], field: ReplacementField, reason: Reason
 ) -> tuple[Reason, Held] | None:
-    """What replaces an item: the highest settled rival above it, or else the last of those that contest its place.
+    """The replacement of an item: the highest settled rival above it, or else the last of those that contest its place.
 
     A contest counts from its last side: an overruling between the two knew one of them only. Saying a side again adds
     none.

@@ -25,7 +25,7 @@ from readmit.rules.invalidate import (
     replacement,
     supersession,
 )
-from readmit.rules.invalidate.order import Act, Order
+from readmit.rules.invalidate.order import Order, Placement
 from readmit.rules.invalidate.repeated_statements import SameStatements
 
 if TYPE_CHECKING:
@@ -221,12 +221,12 @@ class _Case:
         standing = {name: {cause.reason for cause in found} for name, found in left.items()}
         # Repetitions of superseded items count too. Supersessions that an overseer set aside do not, unless they
         # concern others.
-        after: dict[str, dict[str, Act]] = {}
+        after: dict[str, dict[str, Placement]] = {}
         for name, found in causes.items():
             for cause in found:
                 if cause.reason is Reason.SUPERSEDED and (not self._concerns(name, cause) or cause in left[name]):
                     within = self._within(cause, name)
-                    act = Act(cause.epoch or 0, cause.by)
+                    act = Placement(cause.epoch or 0, cause.by)
                     for successor in (cause.ref,) if within else self.same.recordings(cause.ref):
                         known = after.setdefault(successor, {})
                         known[name] = max(act, known.get(name, act))
@@ -304,7 +304,7 @@ class _Case:
         return Findings(against, overruled, recovered, open_pairs)
 
     def with_carrying(self, recovered: Mapping[str, tuple[Cause, ...]]) -> dict[str, tuple[Cause, ...]]:
-        """What recovered, and items that still hold of what their changed sources say now."""
+        """The causes that recovered, and items that still hold of what their changed sources say now."""
         found = dict(recovered)
         for held in self.marked:
             if again := tuple(changed_sources.carrying(held, self.troubled, self.snapshot, self.policy)):

@@ -1,4 +1,4 @@
-"""What an agent held when it left: what it could see, what it was handed, and what of that had fallen by then."""
+"""The items that an agent held when it left: seen or handed to it, and those of them that had fallen by then."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def words_of(item: Item) -> tuple[object, ...]:
-    """What a reader learns from an item: saying it twice adds nothing. A duty is an act, so each is its own."""
+    """The words of an item for its reader: saying them twice adds nothing. A duty is an act, so each is its own."""
     about = item.obligation if isinstance(item, Frontier) else item.id if isinstance(item, Obligation) else None
     return item.text, item.kind, item.slot, about
 
 
 class KnownBefore:
-    """What one agent held, and whether it stood at its departure."""
+    """The items that one agent held, and whether each stood at its departure."""
 
     def __init__(
         self, snapshot: Snapshot, findings: Findings, flaws: Mapping[str, tuple[Cause, ...]], policy: Policy
@@ -44,12 +44,12 @@ class KnownBefore:
         return seen or name in self._snapshot.handed
 
     def fell_before(self, names: Collection[str]) -> frozenset[str]:
-        """Those of the held items that had fallen already when the agent left, and that no view handed it."""
+        """The held items that had fallen already when the agent left, and that no view handed it."""
         questionable = self._questionable([name for name in names if name not in self._snapshot.handed])
         return frozenset(questionable) & self._fallen_then if questionable else frozenset()
 
     def _questionable(self, names: Collection[str]) -> list[str]:
-        """Those for which it must be judged again: something was against them by then, or something else said."""
+        """The items that must be judged again: something was against them by then, or something else said."""
         departed, everything = self._snapshot.checkpoint.epoch, self._snapshot.state.held
         subjects = {subject for name in names if (subject := _subject(everything[name].item)) is not None}
         said: dict[str, int] = {}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Current(NamedTuple):
-    """What any bundle is checked against: the workload that asks, and the log and the policy as they are now."""
+    """The state that bundles are checked against: the workload that asks, and log and policy as they are now."""
 
     identity: Identity
     """With ``instance``, the requesting workload's."""
@@ -96,7 +96,7 @@ def recheck(
 
 
 def recheck_retractions(view: RetractionView, now: Current, items: Sequence[Item]) -> tuple[Reason, ...]:
-    """The same for the retractions of a blocked return. They may be asked for again: they permit no action."""
+    """Recheck the retractions of a blocked return. They may be asked for again: they permit no action."""
     failed = _expired(view, now) | {Reason.VIEW_OUTDATED: not still_retracted(view.retractions, now, items)}
     return tuple(reason for reason in Reason if failed.get(reason))
 

@@ -1,4 +1,4 @@
-"""What no longer holds, as text for a prompt and as JSON: by id, or as withdrawn text that is never shown as a fact."""
+"""Retractions as text for a prompt and as JSON: by id, or as withdrawn text that is never shown as a fact."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def retractions_markdown(view: RetractionView, retracted: Sequence[Item] = (), s
 
 
 def retractions_json(view: RetractionView, retracted: Sequence[Item] = (), salts: Salts = NO_SALTS) -> str:
-    """The same as one line of JSON."""
+    """The retractions of a blocked return as one line of JSON."""
     return json_text(
         {"notice": BLOCKED, "admitted": False, **binding(view), **retractions_shape(view.retractions, retracted, salts)}
     )
@@ -60,7 +60,7 @@ def workload_lines(view: ReturnView | RetractionView) -> Iterator[str]:
 
 
 def binding(view: ReturnView | RetractionView) -> dict[str, Any]:
-    """The same as values."""
+    """The reader and the epoch of a rendering, as values."""
     return {
         "return": view.return_id,
         "workspace": view.identity.workspace,
@@ -128,7 +128,7 @@ def _instead(one: Retraction, shown: Mapping[str, str]) -> str:
 
 
 def retractions_shape(retractions: Retractions, items: Sequence[Item], salts: Salts = NO_SALTS) -> dict[str, Any]:
-    """The same as values."""
+    """The sections of retractions, as values."""
     texts = {item.id: item.text for item in withdrawn(retractions, items, salts)}
 
     def shown(one: Retraction, key: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a returning agent held and should no longer rely on.
+"""Retractions: the items that a returning agent held and should no longer rely on.
 
 An agent that resumes with its transcript still believes what it read before. It held what it could see when it left,
 and what a view handed it. Of that, facts and frontiers that fell are retracted, and those that are suspected or
@@ -39,7 +39,7 @@ _STANDS = frozenset({State.NOT_APPLICABLE, State.TOO_LARGE})
 
 
 def out(snapshot: Snapshot, gated: Gated) -> dict[str, State]:
-    """Everything that the reader may see and should not rely on, with its coarse state, in log order."""
+    """The items that the reader may see and should not rely on, each with its coarse state, in log order."""
     held = snapshot.state.held
     found: dict[str, State] = {}
     for name, one in gated.rejected.items():
@@ -96,7 +96,7 @@ def retract(
 
 
 class _Point(NamedTuple):
-    """What a state rests on: an event of the log, and from when it counts."""
+    """The event of the log that a state rests on, and from when it counts."""
 
     epoch: int | None
     since: datetime | None

@@ -120,7 +120,7 @@ def contents(
 
 
 def matching_items(view: ReturnView, items: Iterable[Item], salts: Salts = NO_SALTS) -> dict[str, Item]:
-    """Those of the items that are the view's, by id: same id, same digest, same kind."""
+    """The items that are the view's, by id: same id, same digest, same kind."""
     named = {(one.id, one.kind): one.digest for one in view.items}
     return {item.id: item for item in items if _is(item, named.get((item.id, item.kind)), salts)}
 
@@ -137,7 +137,7 @@ def withdrawn(retractions: Retractions, items: Iterable[Item], salts: Salts = NO
 def matching_experiences(
     view: ReturnView, experiences: Iterable[Experience], salts: Salts = NO_SALTS
 ) -> dict[str, Experience]:
-    """Those of the experiences that are the view's, by id: same id, same digest, same source."""
+    """The experiences that are the view's, by id: same id, same digest, same source."""
     named = {(one.id, one.bound_to): one.digest for one in view.experiences}
     return {one.id: one for one in experiences if _is(one, named.get((one.id, one.bound_to)), salts)}
 

@@ -1,4 +1,4 @@
-"""What can be paired: targets, later observations, and which pairs of them are still open.
+"""The candidates for pairs: targets, later observations, and which pairs of them are still open.
 
 A pair is open if the observation is later than the item, is not what the item itself was drawn from, and has not
 been judged. Other pairs are dropped before any signal runs, so a return pays for new pairs only.
@@ -44,7 +44,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     epoch: int
     """The item's position in the log; only later evidence can change its premises."""
     until: int | None = None
-    """Where its statement was repeated: later observations are judged beside the repetition, and both share that."""
+    """The position of its repetition: later observations are judged beside the repetition, and both share that."""
     sources: frozenset[str] = frozenset()
     """Digests of the evidence it was drawn from."""
     covers: frozenset[str] = frozenset()

@@ -24,7 +24,7 @@ ten true pairs in a substitute haystack and seven in ten among STALE's own sessi
 without a model). ADR 0056 has the figures.
 """
 NEAR_STATED = 1.25
-"""The same where it is known what an observation states or implies: then no remark is buried, and pairs stand out more.
+"""``NEAR`` where it is known what an observation states or implies: no remark is buried, and pairs stand out more.
 
 The same rule would allow 1.5; the last step loses one in eight of a plain statement among STALE's own sessions.
 """
@@ -43,7 +43,7 @@ WEIGHTS: Mapping[Signal, float] = {
     Signal.PASSAGE: 1.0,
 }
 WEIGHTS_STATED: Mapping[Signal, float] = {**WEIGHTS, Signal.IMPLIED_FACTS: 2.0}
-"""Of an observation that an extractor read: its facts are what it states, so they are raw texts too."""
+"""Weights for an observation that an extractor read: its facts are what it states, so they are raw texts too."""
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,14 +62,14 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
-    """What one signal did."""
+    """The work of one signal, in numbers."""
 
     scored: int
     """Open pairs it scored and returned."""
     kept: int
-    """Of these, pairs that are proposed."""
+    """Scored pairs that are proposed."""
     alone: int
-    """Of the kept, pairs that no other signal scored."""
+    """Proposed pairs that no other signal scored."""
 
 
 class Proposals(msgspec.Struct, frozen=True, kw_only=True):

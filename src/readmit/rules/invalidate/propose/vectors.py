@@ -28,7 +28,7 @@ NOTHING = 1e-6
 
 @dataclass(frozen=True)
 class Center:
-    """What all vectors of a kind have in common."""
+    """The part that all vectors of a kind have in common."""
 
     point: Exact
 
