@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import threading
+import tracemalloc
 import zlib
 from contextlib import contextmanager
 from hashlib import sha256
@@ -416,6 +417,41 @@ def test_a_few_trees_that_stand_for_endless_paths_are_not_walked(repo: Repo, roo
         Finding.UNSEEN,
         "the two commits differ too much to look for a renamed file",
     )
+
+
+def one_in_another(repo: Repo, names: list[bytes]) -> str:
+    """A commit of folders that each hold one name, the last one a file."""
+    inside, packed = loose("blob", b"x\n")
+    put(repo, inside, packed)
+    mode = b"100644"
+    for name in names:
+        inside, packed = loose("tree", b"%s %s\0%s" % (mode, name, bytes.fromhex(inside)))
+        put(repo, inside, packed)
+        mode = b"40000"
+    commit, packed = loose("commit", f"tree {inside}\nauthor t <t> 0 +0000\ncommitter t <t> 0 +0000\n\nm\n".encode())
+    put(repo, commit, packed)
+    return commit
+
+
+ENDLESS = {
+    "a name that no file system takes": [b"n" * 7_900_000 + b"%d" % number for number in range(30)],
+    "the two commits differ too much to look for a renamed file": [b"n" * 4_000 + b"%d" % one for one in range(2_000)],
+}
+
+
+@pytest.mark.parametrize("said", ENDLESS)
+def test_names_and_paths_of_any_length_take_bounded_memory(said: str, repo: Repo, root: Path) -> None:
+    captured = looker(root).capture(Git("a.txt", repository="repo", ref="main")).probe
+    (git(repo) / "refs" / "heads" / "main").write_text(f"{one_in_another(repo, ENDLESS[said])}\n")
+    tracemalloc.start()
+    try:
+        found = looked(root, captured, seconds=60)  # type: ignore[arg-type]  # a GitProbe
+        (_, most) = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.outcome is Finding.UNSEEN
+    assert said in found.why
+    assert most < 80_000_000
 
 
 def test_a_ref_that_leads_to_itself_is_no_ref(repo: Repo, root: Path) -> None:

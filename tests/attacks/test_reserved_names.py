@@ -97,7 +97,15 @@ def test_one_refused_writer_undoes_the_batch() -> None:
 ALIKE = {
     "case": ("Owner", "OWNER", "Readmit"),
     "width": ("\uff4f\uff57\uff4e\uff45\uff52", "\U0001d428\U0001d430\U0001d427\U0001d41e\U0001d42b"),
-    "white space": ("owner ", " owner", "\u00a0owner", "owner\u3000"),
+    "white space": ("owner ", " owner", "\u00a0owner", "owner\u3000", "ow\u200aner"),
+    "turned round": ("\u202erenwo", "ow\u202eren\u202c", "\u2067timdaer\u2069"),
+    "letters in signs": (
+        "\u24aa\u24b2\u24a9\u24a0\u24ad",
+        "\U0001f15e\U0001f166\U0001f15d\U0001f154\U0001f161",
+        "\U0001f17ewner",
+        "\U0001f1f4wner",
+    ),
+    "digits of other scripts": ("\u0e50wner", "\u0966wner", "readm\u0661t"),
     "zero width": (
         "own\u200ber",
         "\ufeffowner",
@@ -116,10 +124,11 @@ ALIKE = {
         "\ua4f3wner",
         "own\u1971r",
         "\ua4f3\ua4ea\ua4e0\ua4f0\ua4e3",
+        "O\u13b3N\u13ac\u13d2",
     ),
     "strokes over letters": ("owner\u0332", "o\u0337wner", "readmi\u20dft"),
     "blanks": ("owner\u2800", "\u2800readmit"),
-    "digits and pairs": ("0wner", "readm1t", "readmlt", "ovvner", "readrnit", "readm|t"),
+    "digits and pairs": ("0wner", "readm1t", "readmlt", "ovvner", "readrnit", "readm|t", "reaclmit"),
 }
 UNLIKE = ("owners", "own", "downer", "Anna", "\u674e\u9752", "\u0410\u043d\u043d\u0430", "boss2", "\u00f6wner", "bosse")
 

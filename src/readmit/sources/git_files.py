@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from contextlib import ExitStack, suppress
 from pathlib import PurePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -45,6 +45,10 @@ _LARGEST_LIST = 64 << 20
 _LARGEST_TREE = 8 << 20
 _MOST_NAMES = 200_000
 """How many names of trees are remembered during a look, or compared."""
+_LONGEST_PATH = 4_096
+"""Bytes of a path, as a file system takes it. Trees can hold names, and lead to paths, of any length."""
+_MOST_REMEMBERED = 32 << 20
+"""Bytes of the trees that are remembered during a look, or of the paths that are compared."""
 _MOST_OPEN = 16
 _TREE, _LINKED_REPOSITORY = b"40000", b"160000"
 _MOST_CANDIDATES = 400
@@ -59,14 +63,38 @@ class TreeEntry(NamedTuple):
     object: str
 
 
-class Repository:
-    """One repository during one look: its open directories, and a cache of its refs and trees."""
+Tree: TypeAlias = dict[bytes, TreeEntry]
 
-    def __init__(self, roots: tuple[str, ...], path: str, limit: int) -> None:
+
+class KnownTrees:
+    """The trees that a look read last, of all its repositories: so many names and bytes at most, or one tree."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], Tree] = {}
+        self._names = self._bytes = 0
+
+    def get(self, repository: str, tree: str) -> Tree | None:
+        return self._known.get((repository, tree))
+
+    def keep(self, repository: str, tree: str, data: bytes) -> Tree:
+        entries = _parsed(data, len(tree) // 2)
+        self._names, self._bytes = self._names + len(entries), self._bytes + len(data)
+        if self._names > _MOST_NAMES or self._bytes > _MOST_REMEMBERED:
+            self._known.clear()
+            self._names, self._bytes = len(entries), len(data)
+        self._known[repository, tree] = entries
+        return entries
+
+
+class Repository:
+    """One repository during one look: its open directories, its refs, and the trees that the look knows."""
+
+    def __init__(self, roots: tuple[str, ...], path: str, limit: int, trees: KnownTrees) -> None:
+        self._path = path
         self._limit = limit
+        self._trees = trees
         self._stack = ExitStack()
         self._commits: dict[str, str] = {}
-        self._trees: dict[str, dict[bytes, TreeEntry]] = {}
         self._renames: dict[tuple[str, str, str], str | None] = {}
         try:
             layout = _Layout(roots, path, self._stack)
@@ -161,18 +189,16 @@ class Repository:
     def _tree(self, commit: str, deadline: LookDeadline) -> str:
         return _field(self._objects.read(commit, _LARGEST_TREE, deadline).data, b"tree")
 
-    def _entries(self, tree: str, deadline: LookDeadline) -> dict[bytes, TreeEntry]:
-        if tree not in self._trees:
-            try:
-                kind, data = self._objects.read(tree, _LARGEST_TREE, deadline)
-            except MissingError:
-                raise MissingError("this clone lacks objects of the commit; fetch them") from None
-            if kind != "tree":
-                raise ProbeError("the repository may be damaged: a folder is no tree")
-            if sum(map(len, self._trees.values())) > _MOST_NAMES:
-                self._trees.clear()
-            self._trees[tree] = _parsed(data, len(tree) // 2)
-        return self._trees[tree]
+    def _entries(self, tree: str, deadline: LookDeadline) -> Tree:
+        if (known := self._trees.get(self._path, tree)) is not None:
+            return known
+        try:
+            kind, data = self._objects.read(tree, _LARGEST_TREE, deadline)
+        except MissingError:
+            raise MissingError("this clone lacks objects of the commit; fetch them") from None
+        if kind != "tree":
+            raise ProbeError("the repository may be damaged: a folder is no tree")
+        return self._trees.keep(self._path, tree, data)
 
     def _blob(self, name: str, deadline: LookDeadline) -> bytes:
         try:
@@ -213,7 +239,7 @@ class Repository:
     def _differences(self, old: str, new: str, deadline: LookDeadline) -> Iterator[tuple[str, str, str]]:
         """Paths of files that only one of two trees has, or that differ: path, object before, object after."""
         left: list[tuple[str, str, str]] = [(old, new, "")]
-        count = 0
+        count = size = 0
         while left:
             deadline.left()
             old, new, at = left.pop()
@@ -224,8 +250,8 @@ class Repository:
                 if was == now:
                     continue
                 # A few small trees can stand for more paths than there are atoms.
-                count += 1
-                if count > _MOST_NAMES:
+                count, size = count + 1, size + len(at) + len(name)
+                if count > _MOST_NAMES or size > _MOST_REMEMBERED:
                     raise ProbeError("the two commits differ too much to look for a renamed file")
                 path = at + name.decode("utf-8", "surrogateescape")
                 folders = [one.object if one and one.mode == _TREE else "" for one in (was, now)]
@@ -257,14 +283,16 @@ def _field(data: bytes, name: bytes) -> str:
     return said
 
 
-def _parsed(tree: bytes, length: int) -> dict[bytes, TreeEntry]:
+def _parsed(tree: bytes, length: int) -> Tree:
     """The entries of a git tree by name."""
-    entries: dict[bytes, TreeEntry] = {}
+    entries: Tree = {}
     start = 0
     while start < len(tree):
         end = tree.find(b"\0", start)
         if end < 0:
             raise ProbeError("the repository may be damaged: a tree cannot be read")
+        if end - start > _LONGEST_PATH:
+            raise ProbeError("a folder of the repository holds a name that no file system takes")
         mode, _, name = tree[start:end].partition(b" ")
         start = end + 1 + length
         entries[name] = TreeEntry(mode, tree[end + 1 : start].hex())
@@ -277,6 +305,7 @@ class Repositories:
     def __init__(self, limits: LookRules) -> None:
         self._limits = limits
         self._open: dict[str, Repository] = {}
+        self._trees = KnownTrees()
 
     def close(self) -> None:
         while self._open:
@@ -296,7 +325,7 @@ class Repositories:
         if path not in self._open:
             if len(self._open) >= _MOST_OPEN:
                 self._open.pop(next(iter(self._open))).close()
-            self._open[path] = Repository(self._limits.roots, path, self._limits.bytes)
+            self._open[path] = Repository(self._limits.roots, path, self._limits.bytes, self._trees)
         return self._open[path]
 
 

@@ -1,0 +1,1 @@
+"""The HTTP server: the verbs of a workspace behind credentials, with pages for people."""

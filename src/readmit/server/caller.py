@@ -1,0 +1,44 @@
+"""Who is calling: the principal that a credential names, and its rights. Nothing of it comes from a request's body."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
+
+import msgspec
+
+from readmit.records.base import Name, Time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Right: TypeAlias = Literal["agent", "write", "inspect", "admin"]
+"""A right of a credential.
+
+- ``agent``: depart, return, expose, acknowledge, read through the view, observe and draft, as the caller itself.
+- ``write``: every verb of ``Workspace`` that writes, as the caller itself.
+- ``inspect``: read items, reasons, past returns, the log and the audit, and the pages.
+- ``admin``: the verbs of ``workspace.admin``, as ``owner``, and the keys.
+"""
+RIGHTS: tuple[Right, ...] = get_args(Right)
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """The identity and the rights of one credential."""
+
+    principal: Name
+    roles: tuple[Name, ...] = ()
+    """The roles in which it may act as an agent."""
+    workspaces: tuple[Name, ...]
+    """The workspaces that it may reach. No pattern: each is named."""
+    rights: frozenset[Right]
+    credential: str
+    """The public id of the credential, for logs and rate limits. Never the secret."""
+    expires: Time | None = None
+
+
+class Credentials(Protocol):
+    """Checks what a request says about its caller."""
+
+    async def caller(self, headers: Mapping[str, str]) -> Caller:
+        """The caller, or ``CredentialError`` with nothing in it that the request did not say."""
+        ...
