@@ -109,7 +109,7 @@ class PostgresConnection(SharedConnection):
             if self._depth or self._reads:
                 yield
                 return
-            self._settle()
+            self._commit_group()
             self._begin(_READ)
             self._reads = True
             try:
@@ -150,7 +150,7 @@ class PostgresConnection(SharedConnection):
     def _open_turn(self, *, short: bool, ask: Question | None) -> None:
         """Begin a transaction, or go on in the one in which the work of others waits."""
         if not short:
-            self._settle()
+            self._commit_group()
         if self._group is not None:
             self._queue.append(PendingStatement(self.flush, "SAVEPOINT level0"))
             self.turn += 1
@@ -322,7 +322,7 @@ class PostgresConnection(SharedConnection):
 
     def close(self) -> None:
         with self.lock:
-            self._settle()
+            self._commit_group()
             self._open = False
             self.locks.close()
             self.bell.close()

@@ -106,7 +106,7 @@ class SharedConnection(ABC):
         with self.lock:
             if self._depth:
                 raise StoreError("erased rows are taken out of the files after the batch; end it first")
-            self._settle()
+            self._commit_group()
             return self._compact()
 
     @abstractmethod
@@ -145,9 +145,9 @@ class SharedConnection(ABC):
             self._end_of_log = None
             self.changes.undo(NOTHING)
         elif not self._waiting:
-            self._settle()
+            self._commit_group()
 
-    def _settle(self) -> None:
+    def _commit_group(self) -> None:
         """Commit the work of writers that are done. If that fails, the call of each of them raises."""
         if self._group is None:
             return
@@ -165,7 +165,7 @@ class SharedConnection(ABC):
         while not group.done.wait(PATIENCE_SECONDS):
             with self.lock:
                 if self._group is group:
-                    self._settle()
+                    self._commit_group()
         group.check()
 
 
