@@ -227,7 +227,7 @@ def return_of(log: Log, return_id: str) -> Event:
     """The return with this id."""
     event = log.named(EventKind.RETURN, return_id)
     if event is None or not isinstance(event.payload, Returned):
-        raise UnknownError(f"no return {return_id!r} in workspace {log.workspace!r}")
+        raise UnknownError(f"no return {return_id!r} in workspace {log.workspace!r}; see `readmit audit list`")
     return event
 
 
