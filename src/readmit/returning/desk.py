@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("readmit")
 
 
-class Caller(NamedTuple):
+class Addressee(NamedTuple):
     """The workload that a view would be sealed for: its return, the hash of its secret, and a number used once."""
 
     return_id: str
@@ -53,8 +53,8 @@ class Caller(NamedTuple):
     nonce: str
 
 
-REHEARSAL = Caller("rehearsal", "rehearsal", "rehearsal")
-"""The caller of a return that is decided and not committed."""
+REHEARSAL = Addressee("rehearsal", "rehearsal", "rehearsal")
+"""The addressee of a return that is decided and not committed."""
 
 
 class DecidedRequest(NamedTuple):
@@ -106,10 +106,10 @@ class Desk:
             # First, so that what is there now is part of what it looks at.
             look_for(self, departed, identity, purpose=purpose)
             unprepared = _fault(prepare, departed, return_id)
-        caller = Caller(return_id, instance_of(secret), secrets.token_hex(16))
+        addressee = Addressee(return_id, instance_of(secret), secrets.token_hex(16))
 
         def asked() -> Request:
-            return self.ask(departed, identity, purpose=purpose, caller=caller)
+            return self.ask(departed, identity, purpose=purpose, addressee=addressee)
 
         with self.log.reading():
             request = asked()
@@ -133,7 +133,7 @@ class Desk:
         identity: Identity,
         *,
         purpose: str | None,
-        caller: Caller = REHEARSAL,
+        addressee: Addressee = REHEARSAL,
         examined_by: str = "",
     ) -> Request:
         """The request of a return at the end of the log: a return, its rehearsal and its preparation ask the same.
@@ -147,10 +147,10 @@ class Desk:
         else:
             looked = examination(self.log, departed, identity, purpose=purpose, epoch=epoch, policy=policy)
         request = Request(
-            return_id=caller.return_id,
+            return_id=addressee.return_id,
             identity=identity,
-            instance=caller.instance,
-            nonce=caller.nonce,
+            instance=addressee.instance,
+            nonce=addressee.nonce,
             purpose=purpose,
             now=now,
             policy=policy,
