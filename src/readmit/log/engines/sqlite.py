@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from readmit.log.backup import copies_beside, copy
 from readmit.log.engines.listener import Doorbell
 from readmit.log.engines.locks import BesideFile, InProcess, Locks
-from readmit.log.engines.shared_commit import Group, SharedConnection, Transaction
+from readmit.log.engines.shared_commit import Group, SharedConnection
 from readmit.log.engines.sql import ENROLL, FIND, FoundRows, Level, Question, Rows, flush
 from readmit.log.engines.sqlite_files import OpenFiles, create_private, identity_of, unopened
 from readmit.log.engines.sqlite_schema import check, flaws_of, guard, is_made, make, store_id
@@ -127,30 +127,12 @@ class SqliteConnection(SharedConnection):
             row = self.sql.execute(FIND, (workspace,)).fetchone()
         return int(row[0])
 
-    def atomic(self, *, short: bool = False, ask: Question | None = None) -> Transaction:
-        """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
-        return Transaction(self, short=short, ask=ask)
+    def _begin_reading(self) -> None:
+        self._begin("BEGIN DEFERRED")
 
-    def reading(self) -> AbstractContextManager[Any]:
-        """Several reads of one consistent state."""
-        # Within a transaction of this thread, every read is of one state.
-        return self.lock if self._owner == get_ident() else self._snapshot()
-
-    @contextmanager
-    def _snapshot(self) -> Iterator[None]:
-        with self.lock:
-            if self._depth or self._reads:
-                yield
-                return
-            self._commit_group()
-            self._begin("BEGIN DEFERRED")
-            self._reads = True
-            try:
-                yield
-            finally:
-                self._reads = False
-                if self.sql.in_transaction:
-                    self.sql.execute("ROLLBACK")
+    def _end_reading(self) -> None:
+        if self.sql.in_transaction:
+            self.sql.execute("ROLLBACK")
 
     def begin(self, *, short: bool = False, ask: Question | None = None) -> Level:  # noqa: ARG002
         """Open a transaction, or a level within one. A short one may share a commit with others."""
