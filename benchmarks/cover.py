@@ -15,12 +15,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from readmit import Policy
-from readmit.lab import Obligation, Scope, report, sufficient
+from readmit.lab import report, sufficient
 from readmit.records.items import Fact
 from readmit.rules.cover.budget import Room
 from readmit.rules.cover.coverage import supported
 from readmit.rules.cover.exact import exact
 from readmit.rules.cover.greedy import greedy
+from readmit.types import Obligation, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
