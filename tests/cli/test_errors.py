@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,28 @@ def test_what_nobody_expected_is_one_line_too(team: str, monkeypatch: pytest.Mon
     done = run("explain", "r", "h0", "--db", team, status=1)
     assert done.stderr.startswith("error: unexpected RuntimeError: boom")
     assert "\x1b" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("UPDATE event SET body = CAST(body || ' ' AS BLOB)", "does not match its digest: it was altered"),
+        ("UPDATE event SET body = CAST(X'FF' || body AS TEXT)", "a row of team.db was altered"),
+    ],
+    ids=["other bytes", "a text that the database cannot read"],
+)
+def test_an_altered_row_names_what_to_do(change: str, said: str, team: str) -> None:
+    with closing(sqlite3.connect(team)) as store, store:
+        guards = store.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in guards:
+            store.execute(f"DROP TRIGGER {name}")
+        store.execute(change)
+        for _, guard in guards:
+            store.execute(guard)
+    done = run("items", "--db", team, status=1)
+    assert said in done.stderr
+    assert "readmit admin restore FILE" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_bad_policy_names_the_field(tmp_path: Path) -> None:

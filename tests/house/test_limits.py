@@ -116,10 +116,10 @@ LIMITS = {
         ],
         586,
     ),
-    "come_back crosses few modules": Limit(lambda: walks()["come_back"].counted, 22, allowed=40),
+    "come_back crosses few modules": Limit(lambda: walks()["come_back"].counted, 22, allowed=38),
     "record crosses few modules": Limit(lambda: walks()["record"].counted, 18, allowed=31),
-    "come_back crosses few modules above the log": Limit(lambda: walks()["come_back"].above_the_log, 22),
-    "record crosses few modules above the log": Limit(lambda: walks()["record"].above_the_log, 18),
+    "come_back crosses few modules above the log": Limit(lambda: walks()["come_back"].above_the_log, 16),
+    "record crosses few modules above the log": Limit(lambda: walks()["record"].above_the_log, 13),
 }
 
 

@@ -167,7 +167,7 @@ class ReturnedMemory:
         entry = opened.entries.get(record)
         if entry is None:
             # One message for missing and withheld records, so that the agent cannot distinguish them.
-            raise UnknownError(f"record {record!r} is not among those that this view admits")
+            raise UnknownError(f"record {record!r} is not among those that this view admits; search for those that are")
         if entry.by != opened.ground.reader:
             raise NotAllowedError(f"record {record!r} was written by someone else; record a correction instead")
         return entry

@@ -17,10 +17,10 @@ def escape_id(text: str) -> str:
     if text.isalnum() and text.isascii():
         return text
     # A text that normalization would change into another one must not depend on who normalizes it.
-    settled = unicodedata.is_normalized("NFC", text)
+    is_normal = unicodedata.is_normalized("NFC", text)
     return "".join(
         letter
-        if letter.isprintable() and letter not in "/% " and (settled or letter.isascii())
+        if letter.isprintable() and letter not in "/% " and (is_normal or letter.isascii())
         else quote(letter, safe="", errors=_ERRORS)
         for letter in text
     )

@@ -23,6 +23,7 @@ from readmit.log.ledger import TEAM
 from readmit.log.memory_records import MemoryRecords, MemoryRow, MemoryVersion, NewMemory
 from readmit.records.base import require_name
 from readmit.records.canonical import decode
+from readmit.state.authority import host_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -61,7 +62,7 @@ class ScopedMem:
         *,
         store: str = "main",
         embedder: Embedder | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: Callable[[], datetime] = host_time,
     ) -> None:
         """``memories`` is the workspace's ``log.memories``; vectors are kept for the life of this object."""
         self.workspace = require_name("workspace", workspace)

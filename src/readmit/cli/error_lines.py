@@ -12,6 +12,7 @@ import click
 from readmit.cli.references import label_of
 from readmit.cli.status import Status
 from readmit.records.acts.kinds import KINDS
+from readmit.records.error_types import TamperedError
 from readmit.text.escapes import json_text, one_line
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def report_error(error: Exception, message: str, *, as_json: bool, debug: bool) 
     """One line on standard error, or one JSON object on standard output; and a traceback on demand."""
     if debug:
         traceback.print_exception(error)
+    if isinstance(error, TamperedError) and "backup" not in message:
+        message += "; `readmit audit verify` lists all of it, and `readmit admin restore FILE` puts a backup back"
     if as_json:
         click.echo(as_object(type(error).__name__, message))
     else:

@@ -82,8 +82,8 @@ def open_store(
             folder.check_gone(places_of(place), str(place))
     connection = _connected(place, read_only=read_only)
     try:
-        settle = folder.check if read_only else folder.learn
-        settle(_places(place, connection), connection.store_id, shown(place))
+        take = folder.check if read_only else folder.learn
+        take(_places(place, connection), connection.store_id, shown(place))
         return OpenedStore(Log(connection, workspace), folder.of(connection.store_id))
     except BaseException:
         connection.close()

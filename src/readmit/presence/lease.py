@@ -132,14 +132,14 @@ def _seconds(lease: object) -> int:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 1 <= seconds <= CENTURY:
         raise RecordError(f"lease: {shown(lease)} is not a lease; give whole seconds, or a timedelta, of 1 s or more")
     if seconds != int(seconds):
-        raise RecordError(f"lease: {shown(lease)} is not a whole number of seconds")
+        raise RecordError(f"lease: {shown(lease)} is not a whole number of seconds; give one")
     return int(seconds)
 
 
 def followed(log: Log, epoch: object) -> int:
     """An epoch that an agent says it has reached."""
     if type(epoch) is not int or not 0 <= epoch <= log.head:
-        raise RecordError(f"epoch: {shown(epoch)} is not between 0 and {log.head}, the end of the log")
+        raise RecordError(f"epoch: {shown(epoch)} is not an epoch of this log; give one from 0 to {log.head}")
     return epoch
 
 

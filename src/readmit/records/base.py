@@ -97,21 +97,23 @@ def require_name(field: str, value: object) -> str:
     if not (isinstance(value, str) and 1 <= len(value) <= LONGEST_NAME):
         raise RecordError(f"{field}: {shown(value)} is not a name; use 1 to {LONGEST_NAME} characters, in any script")
     if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise RecordError(f"{field}: {shown(value)} holds a character that UTF-8 cannot encode")
+        raise RecordError(
+            f"{field}: {shown(value)} holds half of a character (a surrogate); give text that UTF-8 can encode"
+        )
     return value
 
 
 def require_text(field: str, value: object) -> str:
     """The value, if it is a text that can be stored."""
     if not (isinstance(value, str) and 1 <= len(value) <= LONGEST_TEXT):
-        raise RecordError(f"{field}: {shown(value)} is not a text of 1 to {LONGEST_TEXT} characters")
+        raise RecordError(f"{field}: {shown(value)} is not a text; give one of 1 to {LONGEST_TEXT:,} characters")
     return value
 
 
 def require_choice(field: str, value: object, choices: Collection[str]) -> None:
     """Refuse a value that is not among the choices."""
     if not (isinstance(value, str) and value in choices):
-        raise RecordError(f"{field}: {shown(value)} is not one of {', '.join(choices)}")
+        raise RecordError(f"{field}: {shown(value)} is unknown; give one of {', '.join(choices)}")
 
 
 def require(field: str, value: object, kind: type[T]) -> T:
@@ -124,7 +126,7 @@ def require(field: str, value: object, kind: type[T]) -> T:
 def require_flag(field: str, value: object) -> bool:
     """The value, if it is exactly true or false."""
     if not isinstance(value, bool):
-        raise RecordError(f"{field}: {shown(value)} is neither True nor False")
+        raise RecordError(f"{field}: {shown(value)} is no flag; give True or False")
     return value
 
 

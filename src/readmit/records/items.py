@@ -38,7 +38,7 @@ class Scope(Record, kw_only=True, gc=False):
 
     def __post_init__(self) -> None:
         if self.visibility == "private" and not self.principals:
-            raise RecordError("a private scope names at least one principal")
+            raise RecordError("scope.principals: a private scope names at least one; name its readers")
 
 
 class Receipt(Record, kw_only=True, gc=False):
@@ -150,7 +150,7 @@ class Frontier(Item, kw_only=True, tag="frontier"):
 
     def __post_init__(self) -> None:
         if self.supports:
-            raise RecordError("a frontier supports nothing: it describes missing work")
+            raise RecordError("supports: a frontier describes missing work; leave it out, or record a fact")
 
     @property
     def covers(self) -> tuple[str, ...]:

@@ -17,20 +17,12 @@ from readmit.records.acts.event import Checkpoint, EventKind
 from readmit.records.base import nfc, require, require_name
 from readmit.records.canonical import canonical, checked, digest_of
 from readmit.records.decisions import Envelope, Examination, Outcome, Request, Returned
-from readmit.records.error_types import ConflictError, PendingAnswers, QuarantineError, TamperedError
+from readmit.records.error_types import ConflictError, PendingAnswers, QuarantineError, RecordError, TamperedError
 from readmit.records.identity import Identity
 from readmit.records.reasons import Reason
 from readmit.records.snapshot import Snapshot
 from readmit.returning.due_looks import LookBefore, look_before, look_for, with_looks
-from readmit.returning.expose import (
-    Asker,
-    Bundle,
-    RetractionBundle,
-    acknowledge,
-    expose,
-    expose_retractions,
-    instance_of,
-)
+from readmit.returning.expose import Asker, Bundle, RetractionBundle, acknowledge, expose, expose_retractions
 from readmit.rules.cycle import RULES, Examined, decide, refuse, withhold
 from readmit.state.absence import check_purpose
 from readmit.state.authority import jumped
@@ -53,7 +45,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("readmit")
 
 
-class Caller(NamedTuple):
+class Addressee(NamedTuple):
     """The workload that a view would be sealed for: its return, the hash of its secret, and a number used once."""
 
     return_id: str
@@ -61,8 +53,8 @@ class Caller(NamedTuple):
     nonce: str
 
 
-REHEARSAL = Caller("rehearsal", "rehearsal", "rehearsal")
-"""The caller of a return that is decided and not committed."""
+REHEARSAL = Addressee("rehearsal", "rehearsal", "rehearsal")
+"""The addressee of a return that is decided and not committed."""
 
 
 class DecidedRequest(NamedTuple):
@@ -114,10 +106,10 @@ class Desk:
             # First, so that what is there now is part of what it looks at.
             look_for(self, departed, identity, purpose=purpose)
             unprepared = _fault(prepare, departed, return_id)
-        caller = Caller(return_id, instance_of(secret), secrets.token_hex(16))
+        addressee = Addressee(return_id, instance_of(secret), secrets.token_hex(16))
 
         def asked() -> Request:
-            return self.ask(departed, identity, purpose=purpose, caller=caller)
+            return self.ask(departed, identity, purpose=purpose, addressee=addressee)
 
         with self.log.reading():
             request = asked()
@@ -141,7 +133,7 @@ class Desk:
         identity: Identity,
         *,
         purpose: str | None,
-        caller: Caller = REHEARSAL,
+        addressee: Addressee = REHEARSAL,
         examined_by: str = "",
     ) -> Request:
         """The request of a return at the end of the log: a return, its rehearsal and its preparation ask the same.
@@ -155,10 +147,10 @@ class Desk:
         else:
             looked = examination(self.log, departed, identity, purpose=purpose, epoch=epoch, policy=policy)
         request = Request(
-            return_id=caller.return_id,
+            return_id=addressee.return_id,
             identity=identity,
-            instance=caller.instance,
-            nonce=caller.nonce,
+            instance=addressee.instance,
+            nonce=addressee.nonce,
             purpose=purpose,
             now=now,
             policy=policy,
@@ -261,6 +253,13 @@ class Desk:
         asker, instance = who(require("identity", identity, Identity)), instance_of(secret)
         self.writer.author.acts_for(asker.principal)
         return lambda: Asker(asker, instance, self.policy, self.writer.clock(), self.keys.handed_over.read)
+
+
+def instance_of(secret: object) -> str:
+    """The hash of a workload's secret for requests, views and the log, so that a reader cannot impersonate it."""
+    if not isinstance(secret, str):
+        raise RecordError("secret: it is not a text; give the secret of the return")
+    return digest_of(secret.encode(errors="replace"))
 
 
 def _decided(request: Request, read: Snapshot | Outcome, examined: Examined | None = None) -> Outcome:

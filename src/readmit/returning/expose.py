@@ -116,18 +116,11 @@ class Asker(msgspec.Struct, frozen=True):
 
     identity: Identity
     instance: str
-    """The hash of its secret, as ``instance_of`` makes it."""
+    """The hash of its secret, as ``desk.instance_of`` makes it."""
     policy: Policy
     now: Time
     handed_over: Callable[[], int] = lambda: 0
     """The epoch of the last exposure. Called only if there is something to hand over."""
-
-
-def instance_of(secret: object) -> str:
-    """The hash of a workload's secret for requests, views and the log, so that a reader cannot impersonate it."""
-    if not isinstance(secret, str):
-        raise RecordError("secret: it is not a text; give the secret of the return")
-    return digest_of(secret.encode(errors="replace"))
 
 
 Sealed = TypeVar("Sealed", ReturnView, RetractionView)
@@ -234,7 +227,7 @@ def return_of(log: Log, return_id: str) -> Event:
     """The return with this id."""
     event = log.named(EventKind.RETURN, return_id)
     if event is None or not isinstance(event.payload, Returned):
-        raise UnknownError(f"no return {return_id!r} in workspace {log.workspace!r}")
+        raise UnknownError(f"no return {return_id!r} in workspace {log.workspace!r}; see `readmit audit list`")
     return event
 
 

@@ -10,7 +10,7 @@ void the date of an event; the event's content stays in effect.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -160,6 +160,11 @@ _GOVERNING = frozenset(
         EventKind.VOID,
     }
 )
+
+
+def host_time() -> datetime:
+    """The moment by the clock of this host."""
+    return datetime.now(UTC)
 
 
 class HostClock:

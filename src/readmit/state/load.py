@@ -129,56 +129,45 @@ def snapshot(
     """
     # One transaction: what was proven for one of the reads is not read again for the next.
     with log.reading():
-        return _snapshot(log, departed, identity, epoch=epoch, purpose=purpose, now=now, fresh_at=fresh_at)
-
-
-def _snapshot(
-    log: Log,
-    departed: Checkpoint,
-    identity: Identity,
-    *,
-    epoch: int,
-    purpose: str | None,
-    now: datetime,
-    fresh_at: datetime | None,
-) -> Snapshot:
-    events, evidence = log.sight(departed.identity, until=epoch)
-    before = [event for event in events if event.epoch <= departed.epoch]
-    if identity != departed.identity:
-        # What another role could see before departure is new to the agent, but keeps its position: log order decides.
-        others, behind = log.sight(identity, until=epoch)
-        events = sorted({event.epoch: event for event in (*others, *events)}.values(), key=lambda event: event.epoch)
-        evidence |= behind
-    state = fold(WorkState(), events)
-    if state.bank:
-        state = replace(state, bank=within_reach(log, identity, state.bank, until=epoch))
-    state = with_frontiers(log, identity, state, epoch)
-    background = concerned(log, identity, state, epoch)
-    if background.held:
-        evidence |= log.evidence_for(held.epoch for held in background.held.values())
-    everything = (*state.held.values(), *background.held.values())
-    add_judged(log, everything, evidence)
-    sources = add_sources(log, evidence, until=epoch)
-    voids = Voids(log.milestones(EventKind.VOID, until=epoch))
-    if voids:
-        state, background = state_without(voids, state), state_without(voids, background)
-        evidence, sources = evidence_without(voids, evidence), sources_without(voids, sources)
-    made = Snapshot(
-        identity=identity,
-        purpose=purpose,
-        now=now,
-        checkpoint=_as_learnt(log, departed, voids),
-        intact=unchanged(departed, before),
-        state=state,
-        evidence=evidence,
-        background=background,
-        sources=sources,
-        fresh_at=fresh_at,
-        writers_then=policy_in_force(log, until=departed.epoch).evidence.writers,
-        handed=handed_since(log, departed, until=epoch),
-    )
-    signing = authority(log, until=epoch)
-    return made if signing is None or not signing.was_required else vetted(made, log, signing)
+        events, evidence = log.sight(departed.identity, until=epoch)
+        before = [event for event in events if event.epoch <= departed.epoch]
+        if identity != departed.identity:
+            # What another role could see before departure is new to the agent, but keeps its place in the log.
+            others, behind = log.sight(identity, until=epoch)
+            events = sorted(
+                {event.epoch: event for event in (*others, *events)}.values(), key=lambda event: event.epoch
+            )
+            evidence |= behind
+        state = fold(WorkState(), events)
+        if state.bank:
+            state = replace(state, bank=within_reach(log, identity, state.bank, until=epoch))
+        state = with_frontiers(log, identity, state, epoch)
+        background = concerned(log, identity, state, epoch)
+        if background.held:
+            evidence |= log.evidence_for(held.epoch for held in background.held.values())
+        everything = (*state.held.values(), *background.held.values())
+        add_judged(log, everything, evidence)
+        sources = add_sources(log, evidence, until=epoch)
+        voids = Voids(log.milestones(EventKind.VOID, until=epoch))
+        if voids:
+            state, background = state_without(voids, state), state_without(voids, background)
+            evidence, sources = evidence_without(voids, evidence), sources_without(voids, sources)
+        made = Snapshot(
+            identity=identity,
+            purpose=purpose,
+            now=now,
+            checkpoint=_as_learnt(log, departed, voids),
+            intact=unchanged(departed, before),
+            state=state,
+            evidence=evidence,
+            background=background,
+            sources=sources,
+            fresh_at=fresh_at,
+            writers_then=policy_in_force(log, until=departed.epoch).evidence.writers,
+            handed=handed_since(log, departed, until=epoch),
+        )
+        signing = authority(log, until=epoch)
+        return made if signing is None or not signing.was_required else vetted(made, log, signing)
 
 
 def _as_learnt(log: Log, departed: Checkpoint, voids: Voids) -> Checkpoint:

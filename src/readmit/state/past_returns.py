@@ -17,7 +17,7 @@ from readmit.records.acts.event import Checkpoint, Event, EventKind
 from readmit.records.acts.looks import Resource
 from readmit.records.canonical import decode, digest_of
 from readmit.records.decisions import Cause, Decision, Disposition, Returned
-from readmit.records.error_types import TamperedError, UnknownError
+from readmit.records.error_types import TamperedError
 from readmit.records.evidence import Experience
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
@@ -52,21 +52,20 @@ def _items(log: Log, return_id: str) -> frozenset[str]:
 def decision_of(log: Log, return_id: str, returned: Returned) -> Decision:
     """The decision of a return, proven to be the one in the log."""
     stored = log.audit.decision(return_id)
-    if stored is None or digest_of(stored.body) != returned.decision:
+    if stored is None:
+        raise TamperedError(f"the audit has no decision of return {return_id!r}; see `readmit audit verify`")
+    if digest_of(stored.body) != returned.decision:
         raise TamperedError(
-            f"the decision of return {return_id!r} is not the one in the log; see `readmit audit verify`"
+            f"the decision of return {return_id!r} is not the one in the log: a row was altered; "
+            "see `readmit audit verify`"
         )
     return decode(stored.body, Decision, what="decision")
 
 
 def recorded(log: Log, return_id: str) -> tuple[Returned, Decision]:
     """A past return, from the log and the audit."""
-    returned, stored = log.returned(return_id), log.audit.decision(return_id)
-    if stored is None:
-        raise UnknownError(f"no decision is filed for return {return_id!r}; see `readmit audit verify`")
-    if digest_of(stored.body) != returned.decision:
-        raise TamperedError(f"the decision of return {return_id!r} is not the one in the log: it was altered")
-    return returned, decode(stored.body, Decision, what="decision")
+    returned = log.returned(return_id)
+    return returned, decision_of(log, return_id, returned)
 
 
 def worded(log: Log, one: Disposition) -> Disposition:

@@ -308,6 +308,6 @@ class Memory:
         by, writers = desk_of(self._workspace).writer.author.of(by), self._workspace.admin.policy.evidence.writers
         if writers and by not in writers:
             raise NotAllowedError(
-                f"by: {by!r} is not among the policy's writers, so nothing it forms could be admitted"
+                f"by: {by!r} is not among the policy's writers, so nothing it forms could be admitted; use one that is"
             )
         return by

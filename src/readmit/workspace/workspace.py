@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -30,7 +29,7 @@ from readmit.returning.desk import Desk
 from readmit.sources import Looker
 from readmit.sources.lazy_prober import LazyProber
 from readmit.sources.places import Place
-from readmit.state.authority import check_in_force
+from readmit.state.authority import check_in_force, host_time
 from readmit.trust.signer import Signer, load_signer
 from readmit.workspace.admin import Admin
 from readmit.workspace.agent import Agent
@@ -53,6 +52,7 @@ from readmit.writing.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
 
     from readmit.diagnosis.checkup import Checkup
     from readmit.records.acts.kinds import DeclaredKind
@@ -80,7 +80,7 @@ class Workspace(Verbs):
         *,
         name: str = DEFAULT_NAME,
         policy: Policy | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: Callable[[], datetime] = host_time,
         keys: str | Path | None = None,
         prober: Callable[[LookRules], Looker] | None = None,
     ) -> Self:

@@ -80,7 +80,9 @@ def check_may_touch(item: Item, *, by: str, verb: str, policy: Callable[[], Poli
     """Refuse readers of a private item who are neither its author nor an overseer."""
     if item.scope.visibility != "private" or by in {item.by, OWNER, AUTHOR} or by in policy().evidence.overseers:
         return
-    raise NotAllowedError(f"{by!r} may not {verb} {item.id!r}: a private item is for its author and the overseers")
+    raise NotAllowedError(
+        f"{by!r} may not {verb} {item.id!r}: a private item is for its author and the overseers; write as one of them"
+    )
 
 
 def check_present(log: Log, item: Item, *, by: str, verb: str) -> None:

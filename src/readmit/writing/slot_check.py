@@ -302,7 +302,9 @@ def check_needed(log: Log, item: Item, said: Overrule, policy: Policy, now: date
             return
         found += (cause for cause in against if cause.reason.state not in OF_THE_READER)
     if not found:
-        raise ConflictError(f"target: nothing is against {item.id!r}, so there is nothing to overrule")
+        raise ConflictError(
+            f"target: nothing is against {item.id!r}, so there is nothing to overrule; see `readmit why`"
+        )
     causes = ", ".join(dict.fromkeys(str(cause.reason) for cause in found))
     raise ConflictError(
         f"target: no overruling restores {item.id!r}, which is out for {causes}; record it again from later evidence"

@@ -199,7 +199,9 @@ class _Checks:
                 f"{self._draft.by!r} may not source {item.id!r} again: record what its source says now"
             )
         if found.evidence not in {receipt.evidence for receipt in item.receipts}:
-            raise RecordError(f"evidence: {found.evidence!r} is not a source of {item.id!r}")
+            raise RecordError(
+                f"evidence: {found.evidence!r} is not a source of {item.id!r}; give one of its receipts' evidence"
+            )
         self._check_evidence(found.now)
 
     def _answer(self, name: str) -> None:
@@ -222,7 +224,7 @@ class _Checks:
         rights.check_id(self._draft, hidden=item.scope.principals)
         for premise in item.depends_on:
             if premise == item.id:
-                raise ConflictError(f"depends_on: {item.id!r} cannot be its own premise")
+                raise ConflictError(f"depends_on: {item.id!r} cannot be its own premise; leave it out")
             self._named(premise)
         references = {"item", *item.depends_on, *item.supports}
         for receipt in item.receipts:
@@ -245,7 +247,9 @@ class _Checks:
         rights.check_no_party(dispute, items, resolve, by=self._draft.by)
         strangers = sorted(set(resolve.keep) - set(dispute.items))
         if strangers:
-            raise RecordError(f"keep: {', '.join(strangers)} not in dispute {resolve.dispute!r}")
+            raise RecordError(
+                f"keep: {', '.join(strangers)} not in dispute {resolve.dispute!r}; give items that it names"
+            )
         for item in items:
             if item.id not in resolve.keep and not isinstance(item, Obligation):
                 # A duty that lost a dispute is still owed.
@@ -303,7 +307,7 @@ def _check_probe(evidence: Evidence) -> None:
 
 def _check_workspace(log: Log, scope: Scope) -> None:
     if scope.workspace != log.workspace:
-        raise RecordError(f"scope.workspace: {scope.workspace!r} is not this workspace, {log.workspace!r}")
+        raise RecordError(f"scope.workspace: {scope.workspace!r} is not this workspace; give {log.workspace!r}")
 
 
 def _takes_out(item: Item, now: datetime) -> bool:
@@ -353,7 +357,7 @@ def _is_own_finding(draft: Draft) -> bool:
 
 def _obligation(field: str, item: Item) -> Obligation:
     if not isinstance(item, Obligation):
-        raise RecordError(f"{field}: {item.id!r} is not an obligation")
+        raise RecordError(f"{field}: {item.id!r} is not an obligation; name a duty")
     return item
 
 

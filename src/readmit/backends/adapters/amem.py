@@ -108,7 +108,7 @@ class AMem(ForeignStore):
         """
         require_package("agentic_memory", "amem", BackendError)
         if not hasattr(system, "retriever"):
-            raise BackendError(f"system: {type(system).__name__} is not an AgenticMemorySystem")
+            raise BackendError(f"system: {type(system).__name__} is not an AgenticMemorySystem; give one")
         return cls(system, workspace, name=name, llm=None)
 
     @property

@@ -121,7 +121,7 @@ class Memobase:
         self._server.ensure(user)
         # A flush processes everything in a user's buffer. ``BoundBackend`` holds the bank's lock from here until the
         # sources are filed, so what is there now is left over from a call that did not end, or from elsewhere.
-        self._server.settle(user)
+        self._server.await_flush(user)
         before = self._slots(material.owner)
         flushed = self._server.flush(user, material.text)
         return self._bindable(material.owner, before, flushed)

@@ -91,7 +91,7 @@ class Server:
             self._there.discard(user)
         return found
 
-    def settle(self, user: str) -> None:
+    def await_flush(self, user: str) -> None:
         """Wait for a flush whose answer was not waited for: its slots must not be taken for those of the next one."""
         if waiting := self._unended(user):
             raise BackendError(
@@ -265,7 +265,9 @@ class Server:
             answer = {"errno": response.status_code} if refused_key else response.json()
         code = answer.get("errno", 0)
         if code in (401, 403):
-            raise BackendError(f"api_key: {self._url} does not accept it")
+            raise BackendError(
+                f"api_key: {self._url} does not accept it; give the token that the server was started with"
+            )
         if instead is not None and code in instead:
             return instead[code]
         if code != 0:

@@ -106,7 +106,7 @@ class Deltas(NamedTuple):
             channels.setdefault(one, []).append(value)
         return {one: calls for one, parts in channels.items() if (calls := unanswered(*parts))}
 
-    def settled(self) -> Deltas:
+    def without_open_calls(self) -> Deltas:
         """The history without the given tool calls."""
         calls = {one: frozenset(held) for one, held in self.calls().items()}
         seeds = {one: without(value, calls.get(one, frozenset())) for one, value in self.seeds.items()}

@@ -118,7 +118,7 @@ class Periods:
         """The seal of a checkpoint that is about to be written. It inherits from ``before``."""
         inherited, versions = before.must | before.may, checkpoint["channel_versions"]
         values = {
-            one: _cell(one, versions, self._settled(value)) for one, value in checkpoint["channel_values"].items()
+            one: _cell(one, versions, self._stored_form(value)) for one, value in checkpoint["channel_values"].items()
         }
         must = {one: cell for one, cell in values.items() if one in new or inherited.get(one) == cell}
         filed = msgspec.structs.replace(
@@ -137,7 +137,7 @@ class Periods:
 
     def seal_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task: str, now: Presence) -> str:
         """The seal of pending writes that are about to be written."""
-        body = json.dumps([_write(task, channel, self._settled(value)) for channel, value in writes])
+        body = json.dumps([_write(task, channel, self._stored_form(value)) for channel, value in writes])
         return self._seal(now.period, config, body) + body
 
     # Reading.
@@ -260,7 +260,7 @@ class Periods:
         if entries or drop:
             self._log.sources.write(self._name, entries, drop=drop)
 
-    def _settled(self, value: Any) -> Any:
+    def _stored_form(self, value: Any) -> Any:
         """A value as it is after a round trip through storage."""
         return self._serde.loads_typed(self._serde.dumps_typed(value))
 

@@ -22,6 +22,7 @@ from readmit.log.ledger import TEAM
 from readmit.log.memory_records import MemoryRecords, MemoryVersion, NewMemory
 from readmit.records.base import require_name
 from readmit.records.error_types import BackendError, RecordError
+from readmit.state.authority import host_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -52,7 +53,7 @@ class LangGraphMemory:
         history: MemoryRecords,
         namespace: Namespace | None = None,
         name: str = "main",
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: Callable[[], datetime] = host_time,
     ) -> None:
         """``history`` is the workspace's ``log.memories``.
 

@@ -324,7 +324,7 @@ class Resume:
         if saved is not None:
             metadata["step"] = saved.metadata.get("step", BEFORE_INPUT)
             if kept:
-                versions |= yield from self._carry_history(place, metadata, saved, deltas.settled(), kept)
+                versions |= yield from self._carry_history(place, metadata, saved, deltas.without_open_calls(), kept)
         if self._into is not None:
             values[self._into] = bundle.markdown()
             versions[self._into] = self.inner.get_next_version(max(versions.values(), default=None), None)

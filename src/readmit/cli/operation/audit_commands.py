@@ -105,7 +105,7 @@ def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) ->
         ]
     if envelope:
         if stored is None or stored.seal is None:
-            raise UnknownError(f"return {return_id!r} was {decision.kind}: it has no signed view")
+            raise UnknownError(f"return {return_id!r} was {decision.kind}: it has no signed view; leave out --envelope")
         click.echo(canonical(stored.envelope()))
     elif invocation.json:
         more = {"request": returned.request, "drafts": drafts, "exposures": handed}

@@ -154,7 +154,9 @@ class SessionTools:
         name = f"{prefix}{digest((self._agent.identity.principal, text, slot, depends_on))[:24]}"
         known = {item.id for item in self._drafts()}
         if len(known) >= MOST_DRAFTS and name not in known:
-            raise NotAllowedError(f"session: it has {MOST_DRAFTS} drafts, which is enough for a person to read")
+            raise NotAllowedError(
+                f"session: it has {MOST_DRAFTS} drafts; a person confirms some with `readmit today --accept ID` first"
+            )
         if name in known:
             return name
         evidence = self._own.observe(text, task=self._project.task)

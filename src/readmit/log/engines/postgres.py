@@ -20,7 +20,7 @@ from readmit.log.engines.postgres_client import Address, PendingStatement, Unans
 from readmit.log.engines.postgres_dialect import answers, for_rows, only_reads, together, translated, writes_apart
 from readmit.log.engines.postgres_schema import DIRECTORY, flaws_of, make, recognize, vacuum
 from readmit.log.engines.postgres_signals import Channel, OnServer
-from readmit.log.engines.shared_commit import SharedConnection, Transaction
+from readmit.log.engines.shared_commit import SharedConnection
 from readmit.log.engines.sql import ENROLL, FIND, HEAD, FoundRows, Level, Question, Rows, flush
 from readmit.log.engines.sqlite_schema import check
 from readmit.records.error_types import StoreError
@@ -98,25 +98,8 @@ class PostgresConnection(SharedConnection):
 
     # Transactions.
 
-    def atomic(self, *, short: bool = False, ask: Question | None = None) -> Transaction:
-        """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
-        return Transaction(self, short=short, ask=ask)
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Several reads of one consistent state."""
-        with self.lock:
-            if self._depth or self._reads:
-                yield
-                return
-            self._settle()
-            self._begin(_READ)
-            self._reads = True
-            try:
-                yield
-            finally:
-                self._reads = False
-                self._end_reading()
+    def _begin_reading(self) -> None:
+        self._begin(_READ)
 
     def _end_reading(self) -> None:
         if self._client.closed or self._client.info.transaction_status is not TransactionStatus.INTRANS:
@@ -150,7 +133,7 @@ class PostgresConnection(SharedConnection):
     def _open_turn(self, *, short: bool, ask: Question | None) -> None:
         """Begin a transaction, or go on in the one in which the work of others waits."""
         if not short:
-            self._settle()
+            self._commit_group()
         if self._group is not None:
             self._queue.append(PendingStatement(self.flush, "SAVEPOINT level0"))
             self.turn += 1
@@ -322,7 +305,7 @@ class PostgresConnection(SharedConnection):
 
     def close(self) -> None:
         with self.lock:
-            self._settle()
+            self._commit_group()
             self._open = False
             self.locks.close()
             self.bell.close()

@@ -10,15 +10,15 @@ from __future__ import annotations
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from threading import get_ident
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from readmit.log.engines.sql import NOTHING, Changes, End, Level, Question, Watcher
 from readmit.records.error_types import ReadmitError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 PATIENCE_SECONDS = 0.25
@@ -86,6 +86,38 @@ class SharedConnection(ABC):
     def end_of_log(self, end: End | None) -> None:
         self._end_of_log = end
 
+    def atomic(self, *, short: bool = False, ask: Question | None = None) -> Transaction:
+        """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
+        return Transaction(self, short=short, ask=ask)
+
+    def reading(self) -> AbstractContextManager[Any]:
+        """Several reads of one consistent state."""
+        # Within a transaction of this thread, every read is of one state.
+        return self.lock if self._owner == get_ident() else self._one_state()
+
+    @contextmanager
+    def _one_state(self) -> Iterator[None]:
+        with self.lock:
+            if self._depth or self._reads:
+                yield
+                return
+            self._commit_group()
+            self._begin_reading()
+            self._reads = True
+            try:
+                yield
+            finally:
+                self._reads = False
+                self._end_reading()
+
+    @abstractmethod
+    def _begin_reading(self) -> None:
+        """Begin a transaction that only reads."""
+
+    @abstractmethod
+    def _end_reading(self) -> None:
+        """End a transaction that only read."""
+
     @abstractmethod
     def begin(self, *, short: bool = False, ask: Question | None = None) -> Level:
         """Begin a transaction, or a level within this thread's."""
@@ -106,7 +138,7 @@ class SharedConnection(ABC):
         with self.lock:
             if self._depth:
                 raise StoreError("erased rows are taken out of the files after the batch; end it first")
-            self._settle()
+            self._commit_group()
             return self._compact()
 
     @abstractmethod
@@ -145,9 +177,9 @@ class SharedConnection(ABC):
             self._end_of_log = None
             self.changes.undo(NOTHING)
         elif not self._waiting:
-            self._settle()
+            self._commit_group()
 
-    def _settle(self) -> None:
+    def _commit_group(self) -> None:
         """Commit the work of writers that are done. If that fails, the call of each of them raises."""
         if self._group is None:
             return
@@ -165,7 +197,7 @@ class SharedConnection(ABC):
         while not group.done.wait(PATIENCE_SECONDS):
             with self.lock:
                 if self._group is group:
-                    self._settle()
+                    self._commit_group()
         group.check()
 
 

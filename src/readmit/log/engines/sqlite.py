@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from readmit.log.backup import copies_beside, copy
 from readmit.log.engines.listener import Doorbell
 from readmit.log.engines.locks import BesideFile, InProcess, Locks
-from readmit.log.engines.shared_commit import Group, SharedConnection, Transaction
+from readmit.log.engines.shared_commit import Group, SharedConnection
 from readmit.log.engines.sql import ENROLL, FIND, FoundRows, Level, Question, Rows, flush
 from readmit.log.engines.sqlite_files import OpenFiles, create_private, identity_of, unopened
 from readmit.log.engines.sqlite_schema import check, flaws_of, guard, is_made, make, store_id
@@ -43,7 +43,7 @@ class SqliteStatements(sqlite3.Connection):
     place = ""
     is_within = False
     """Whether a transaction was begun and not ended."""
-    settle: Callable[[], None] | None = None
+    commit_group: Callable[[], None] | None = None
     """Commits the work of writers that are done; none while there is none, or a writer goes on in their transaction."""
 
     def execute(self, query: str, values: Any = (), /) -> Rows:  # type: ignore[override]
@@ -64,8 +64,8 @@ class SqliteStatements(sqlite3.Connection):
                 raise failure(error, self.place) from error
 
     def _prepare(self) -> None:
-        if self.settle is not None:
-            self.settle()
+        if self.commit_group is not None:
+            self.commit_group()
         if self.waiting is not None:
             flush(self)
         if self.is_within and not self.in_transaction:
@@ -127,30 +127,12 @@ class SqliteConnection(SharedConnection):
             row = self.sql.execute(FIND, (workspace,)).fetchone()
         return int(row[0])
 
-    def atomic(self, *, short: bool = False, ask: Question | None = None) -> Transaction:
-        """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
-        return Transaction(self, short=short, ask=ask)
+    def _begin_reading(self) -> None:
+        self._begin("BEGIN DEFERRED")
 
-    def reading(self) -> AbstractContextManager[Any]:
-        """Several reads of one consistent state."""
-        # Within a transaction of this thread, every read is of one state.
-        return self.lock if self._owner == get_ident() else self._snapshot()
-
-    @contextmanager
-    def _snapshot(self) -> Iterator[None]:
-        with self.lock:
-            if self._depth or self._reads:
-                yield
-                return
-            self._settle()
-            self._begin("BEGIN DEFERRED")
-            self._reads = True
-            try:
-                yield
-            finally:
-                self._reads = False
-                if self.sql.in_transaction:
-                    self.sql.execute("ROLLBACK")
+    def _end_reading(self) -> None:
+        if self.sql.in_transaction:
+            self.sql.execute("ROLLBACK")
 
     def begin(self, *, short: bool = False, ask: Question | None = None) -> Level:  # noqa: ARG002
         """Open a transaction, or a level within one. A short one may share a commit with others."""
@@ -170,17 +152,17 @@ class SqliteConnection(SharedConnection):
     def _open(self, *, short: bool) -> None:
         """Begin a transaction, or go on in the one in which the work of others waits."""
         if not short:
-            self._settle()
+            self._commit_group()
         if self._group is None:
             if self._files is not None:
                 self._files.check_before(self._read_log)
             self._begin("BEGIN IMMEDIATE")
             return
-        settle, self.sql.settle = self.sql.settle, None
+        commit_group, self.sql.commit_group = self.sql.commit_group, None
         try:
             self.sql.execute("SAVEPOINT level0")
         except BaseException:
-            self.sql.settle = settle
+            self.sql.commit_group = commit_group
             raise
         self.turn += 1
 
@@ -271,11 +253,11 @@ class SqliteConnection(SharedConnection):
     def _close_turn(self) -> None:
         super()._close_turn()
         self.sql.is_within = self._group is not None
-        self.sql.settle = None if self._group is None else self._settle
+        self.sql.commit_group = None if self._group is None else self._commit_group
 
-    def _settle(self) -> None:
-        self.sql.settle = None
-        super()._settle()
+    def _commit_group(self) -> None:
+        self.sql.commit_group = None
+        super()._commit_group()
 
     def _read_log(self) -> None:
         """Read what the write-ahead log still holds for the database; an error if some of it is missing."""
@@ -306,12 +288,12 @@ class SqliteConnection(SharedConnection):
         with self.lock:
             if self._depth:
                 raise StoreError("a backup holds what is committed: make it after the batch")
-            self._settle()
+            self._commit_group()
             return copy(self.sql, target)
 
     def close(self) -> None:
         with self.lock:
-            self._settle()
+            self._commit_group()
             # Before the database is: that removes the files that somebody may watch.
             self.bell.is_closed = True
             self.locks.close()
@@ -358,6 +340,8 @@ def failure(error: sqlite3.Error, place: str) -> StoreError:
             what = f"another writer kept {place} for {BUSY_SECONDS:.0f} seconds ({error}); call again"
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             what = f"{place} is damaged ({error}); put a backup back: readmit admin restore FILE --db {place}"
+        case _ if "decode to UTF-8" in str(error):  # the library's own, with the bytes of the row
+            what = f"a row of {place} was altered; put a backup back: readmit admin restore FILE --db {place}"
         case _ if "closed" in str(error):
             what = "this store is closed; open it again"
         case _:

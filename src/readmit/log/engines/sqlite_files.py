@@ -49,7 +49,7 @@ class OpenFiles:
             self._name = None
         self._folder = os.path.dirname(self._path)  # noqa: PTH120 - as above
         self._is_link = os.path.realpath(path) != self._path
-        self._settled: tuple[int, int, int] | None = None
+        self._known_state: tuple[int, int, int] | None = None
 
     def check_before(self, read_log: Callable[[], object]) -> None:
         """Before a transaction: a write-ahead log that became shorter must not be continued.
@@ -70,14 +70,14 @@ class OpenFiles:
         # While nothing in the folder was added, removed or renamed, both files are still there.
         folder = None if self._is_link else _found(self._folder)
         state = None if folder is None else (folder.st_dev, folder.st_ino, folder.st_mtime_ns)
-        if state is not None and state == self._settled:
+        if state is not None and state == self._known_state:
             return
         if identity_of(self._path) != self.identity:
             raise self._lost(self._path, "deleted, moved or replaced")
         if not self._has_its_log():
             raise self._lost(self.log_path, "deleted, moved or replaced")
         is_old = folder is not None and folder.st_mtime_ns < time.time_ns() - _COARSE_NS
-        self._settled = state if is_old else None
+        self._known_state = state if is_old else None
 
     def _has_its_log(self) -> bool:
         if self._name is None:

@@ -67,7 +67,7 @@ class ReadOnlyConnection:
         """The number of a workspace, which must exist."""
         row = self.sql.execute(FIND, (workspace,)).fetchone()
         if row is None:
-            raise StoreError(f"{self._path} has no workspace {workspace!r}")
+            raise StoreError(f"{self._path} has no workspace {workspace!r}; name one that it has")
         return int(row[0])
 
     def watch(self, watcher: Watcher) -> None:

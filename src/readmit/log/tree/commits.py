@@ -130,7 +130,7 @@ class Commits:
             return self._head
         found = self._sql.execute(HEAD, (self._ws,)).fetchone()
         if found is None:
-            raise TamperedError("the workspace is not there any more: its row was removed")
+            raise TamperedError("the row of the workspace was removed while it was open")
         row = tuple(found)
         if row != self._row:
             self._values.clear()

@@ -86,9 +86,9 @@ def draft(
     """
     _refuse_opaque(kind, payload)
     checked: Record = decoded(canonical(payload), kind.decode, what=kind)
-    settled = canonical(checked)
+    body = canonical(checked)
     salt = new_salt()
-    digest = digest_of(salt + settled)
+    digest = digest_of(salt + body)
     require_name("by", by)
     return Draft(
         id=kind.event_id(_derived(checked, digest, by) if id is None else check_giver(require_id("id", id), by)),
@@ -96,7 +96,7 @@ def draft(
         by=by,
         at=utc(at, field="at"),
         payload=checked,
-        body=settled,
+        body=body,
         salt=salt,
         digest=digest,
         named=id is not None,
