@@ -9,14 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.result import Result, at_least, at_most, scratch
+from benchmarks.result import Result, at_least, at_most, scratch, sized
 from readmit import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROUNDS, SINGLES, BATCHES, BATCH = 8, 50, 5, 5_000
-WRITERS, SHARED = (1, 4, 16), 160
+ROUNDS, SINGLES, BATCHES, BATCH = sized(8, 2), sized(50, 5), sized(5, 2), sized(5_000, 50)
+WRITERS, SHARED = (1, 4, 16), sized(160, 32)
 
 
 def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:

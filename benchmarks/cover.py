@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from benchmarks.result import sized
 from readmit import Policy
 from readmit.lab import report, sufficient
 from readmit.records.items import Fact
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ITEMS, DEPENDENCIES, OBLIGATIONS = 500, 100, 20
-MANY = 10_000
-SEEDS = range(5)
+MANY = sized(10_000, 500)
+SEEDS = range(sized(5))
 DEADLINE = 20_000
 DEFAULT_DEADLINE = Policy().budgets.solver_milliseconds
 ROOMY = 10**6

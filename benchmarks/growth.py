@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.result import Result, at_least, at_most, best, peak_memory, scratch
+from benchmarks.result import Result, at_least, at_most, best, peak_memory, scratch, sized
 from benchmarks.team import DEPARTURE, POLICY, TASK, VISIBLE, grow, start
 from readmit import Workspace
 from readmit.lab import desk_of
@@ -23,13 +23,13 @@ from readmit.lab import desk_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FALLEN, WRITTEN = VISIBLE // 2, 1_000_000
+FALLEN, WRITTEN = VISIBLE // 2, sized(1_000_000)
 SHAPES: dict[str, Callable[[int], dict[str, object]]] = {
     "chain": lambda number: {"depends_on": [f"i{number - 1}"] if number else []},
     "star": lambda number: {"depends_on": ["i0"] if number else []},
     "slot": lambda _: {"slot": "s"},
 }
-FEW, TIMES = 2_000, 10
+FEW, TIMES = sized(2_000, 100), 10
 _LONGEST = "SELECT max(max(length(event.body)), (SELECT max(length(body)) FROM audit)) FROM event WHERE kind = 'return'"
 
 

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from unittest import mock
 
-from benchmarks.result import Result, at_most, scratch
+from benchmarks.result import Result, at_most, scratch, sized
 from readmit.clients.hook_command import hook_command
 from readmit.clients.memory_import import import_memory
 from readmit.clients.project import open_project, project_of
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from readmit.clients.known_clients import Moment
 
-ITEMS, FILES = 2_000, 300
-ROUNDS = 40
+ITEMS, FILES = sized(2_000, 60), sized(300, 20)
+ROUNDS = sized(40, 2)
 BARS = {"start": 500, "resume": 500, "prompt": 500, "prompt after a change": 500, "tool": 60, "end": None}
 _TICK = 2.1
 

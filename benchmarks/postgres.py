@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import psycopg
 from tests.postgres import Server
 
-from benchmarks.result import Result, at_least, at_most, scratch
+from benchmarks.result import Result, at_least, at_most, scratch, sized
 from benchmarks.team import DEPARTURE, EVENTS_SINCE, POLICY, TASK, VISIBLE, build, fill
 from readmit import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SMALL, LARGE = VISIBLE, 100_000
-ROUNDS, SINGLES, LOOP, MANY = 5, 40, 500, 5_000
+SMALL, LARGE = VISIBLE, sized(100_000, 2_000)
+ROUNDS, SINGLES, LOOP, MANY = sized(5, 2), sized(40, 5), sized(500, 5), sized(5_000, 5)
 TEXT = "Observation {}, long enough to be like a real one."
 
 

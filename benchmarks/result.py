@@ -31,6 +31,15 @@ def shared_folder() -> Path:
     return Path(os.environ.get("READMIT_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 
 
+PART = int(os.environ.get("READMIT_BENCH_PART", "1"))
+"""Each size is divided by it, to see that every row runs; what is measured then is not kept."""
+
+
+def sized(whole: int, least: int = 1) -> int:
+    """A size of a benchmark, or the part of it that is asked for."""
+    return max(least, whole // PART)
+
+
 @contextmanager
 def scratch() -> Iterator[Path]:
     """A temporary folder for stores and for their keys, also those of processes that are started meanwhile."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from benchmarks.result import Result, at_most, best, peak_memory, scratch
+from benchmarks.result import Result, at_most, best, peak_memory, scratch, sized
 from benchmarks.team import DEPARTURE, EVENTS_SINCE, TASK, VISIBLE, build, fill
 from readmit import Workspace
 from readmit.lab import desk_of
@@ -29,7 +29,7 @@ from readmit.records.items import AnyItem
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SMALL, LARGE = 100_000, 1_000_000
+SMALL, LARGE = sized(100_000, 2_000), sized(1_000_000, 6_000)
 _BODIES = "SELECT body FROM event WHERE kind IN ('record', 'open', 'observe') AND pos IN"
 _OF_TASK = "FROM audience WHERE ws = 1 AND class = 'state' AND task = ? AND principal = '' AND role = ''"
 _ITEMS = f"SELECT ? + epoch {_OF_TASK}"

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from benchmarks.result import Result, at_most, scratch
+from benchmarks.result import Result, at_most, scratch, sized
 from readmit import Policy, Workspace
 from readmit.sources import File
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from readmit import Agent
 
-ITEMS, EVERY, DEPENDENCIES = 10_000, 20, 40
+ITEMS, EVERY, DEPENDENCIES = sized(10_000, 400), 20, 40
 TASK, DEPARTURE = "trip", "bench"
 DAY = 86_400
-ROUNDS = 5
+ROUNDS = sized(5, 2)
 
 
 def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from tests.postgres import Server
 
-from benchmarks.result import Result, at_most, scratch
+from benchmarks.result import Result, at_most, scratch, sized
 from benchmarks.team import POLICY
 from readmit import Workspace
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from readmit import Agent
 
-ITEMS, SETTLED_SECONDS, IDLE_SECONDS = 20, 1.0, 5.0
+ITEMS, SETTLED_SECONDS, IDLE_SECONDS = sized(20, 2), 1.0, 5.0
 POLLED = 50
 """Milliseconds between two looks of a subscription that polls."""
 _REVOKE = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from benchmarks.result import sized
 from readmit import Policy, Workspace
 from readmit.events import EventKind
 from readmit.lab import desk_of, digest
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TASK = "trip"
-VISIBLE = 10_000
-EVENTS_SINCE = 1_000
+VISIBLE = sized(10_000, 600)
+EVENTS_SINCE = sized(1_000, 60)
 DEPENDENCIES = 40
 DEPARTURE = "bench"
 POLICY = Policy(budgets={"items": 64})

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import team
-from benchmarks.result import Result, at_most, peak_memory, scratch
+from benchmarks.result import Result, at_most, peak_memory, scratch, sized
 from readmit import Workspace
 from readmit.diagnosis.verification.log_verifier import LogVerifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-EVENTS = 1_000_000
-MORE = 1_000
+EVENTS = sized(1_000_000, 6_000)
+MORE = sized(1_000)
 NAME = "default"
 
 

@@ -17,6 +17,7 @@ from readmit.lab import worded
 from readmit.models import Reply, Usage
 from readmit.text.carried import carried
 from readmit.text.tokens import tokens
+from tests.attacks.unseen_wordings import TRIED_TRICKS, UNSEEN_TRICKS
 from tests.attacks.wordings import (
     HELD_OUT_PLAIN,
     HELD_OUT_TRICKS,
@@ -46,6 +47,8 @@ HOSTILE = {
     "held-out tricks": Share(wordings(HELD_OUT_TRICKS), 0.96),
     # Tried once the rule was there. What says nothing of what is beside it cannot be told from any other sentence.
     "later tricks": Share(wordings(LATER_TRICKS), 0.9),
+    "tried tricks": Share(wordings(TRIED_TRICKS), 0.86),
+    "unseen tricks": Share(wordings(UNSEEN_TRICKS), 0.73),
 }
 HONEST = {
     "plain": Share(wordings(PLAIN), 1.0),

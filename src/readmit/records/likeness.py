@@ -1,7 +1,7 @@
 """Names that a reader takes for one another: they differ in case, width, invisible characters, or look-alike letters.
 
 A part of Unicode's rules for confusable names (UTS 39): what NFKC and case folding make equal, what is not displayed,
-letters in circles and squares, the digits of other scripts, and letters of other alphabets that look like those of ASCII.
+letters in circles and squares, digits of other scripts, and the letters of other alphabets that look like ASCII.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ _LETTERS = {
     "j": "\u0458\u03f3\u0575\u1d0a\ua4d9", "k": "\u043a\u03ba\u1d0b\ua4d7",
     "l": "i1|\u0131\u0456\u03b9\u04cf\u0269\u01c0\u026a\u029f!\ua4e1\ua4f2", "m": "\u043c\u03bc\u1d0d\ua4df\u13b7",
     "n": "\u043f\u03b7\u0578\u057c\u0274\ua4e0", "o": "0\u043e\u03bf\u0585\u03c3\u1d0f\ua4f3",
-    "p": "\u0440\u03c1\u1d18\ua4d1", "q": "\u051b\u0563\u0566", "r": "\u0433\u0280\ua4e3\u13a1\u13d2", "s": "\u0455\ua7315\ua4e2\u13da",
-    "t": "\u0442\u03c4\u1d1b\ua4d4\u13a2", "u": "\u03c5\u057d\u1d1c\ua4f4", "v": "\u03bd\u0475\u1d20\ua4e6",
-    "w": "\u051d\u0461\u03c9\u0561\u1d21\ua4ea\u13b3\u13d4", "x": "\u0445\u03c7\ua4eb", "y": "\u0443\u03b3\u04af\u028f\ua4ec",
-    "z": "\u03b6\u1d22\ua4dc",
+    "p": "\u0440\u03c1\u1d18\ua4d1", "q": "\u051b\u0563\u0566", "r": "\u0433\u0280\ua4e3\u13a1\u13d2",
+    "s": "\u0455\ua7315\ua4e2\u13da", "t": "\u0442\u03c4\u1d1b\ua4d4\u13a2", "u": "\u03c5\u057d\u1d1c\ua4f4",
+    "v": "\u03bd\u0475\u1d20\ua4e6", "w": "\u051d\u0461\u03c9\u0561\u1d21\ua4ea\u13b3\u13d4",
+    "x": "\u0445\u03c7\ua4eb", "y": "\u0443\u03b3\u04af\u028f\ua4ec", "z": "\u03b6\u1d22\ua4dc",
 }  # fmt: skip
 _TO_ASCII = str.maketrans({letter: plain for plain, letters in _LETTERS.items() for letter in letters})
 # Not displayed, though neither a control nor a format character: fillers, joiners, variation selectors, a blank.
 _INVISIBLE = frozenset("\u2800\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u180b\u180c\u180d\u180f")
-# The letter in a sign, which the name of the sign ends with: in brackets, in a circle or square, or one of a flag's two.
+# The letter in a sign, with which the sign's name ends: in brackets, a circle or a square, or one of a flag's two.
 _SIGN = re.compile(
-    r".*(?:CIRCLED|SQUARED|PARENTHESIZED) LATIN (?:CAPITAL|SMALL) LETTER ([A-Z])|REGIONAL INDICATOR SYMBOL LETTER ([A-Z])"
+    r".*(?:CIRCLED|SQUARED|PARENTHESIZED) LATIN (?:CAPITAL|SMALL) LETTER ([A-Z])"
+    r"|REGIONAL INDICATOR SYMBOL LETTER ([A-Z])"
 )
 # They turn round the order in which letters are shown.
 _TURNING = frozenset("\u202a\u202b\u202d\u202e\u2066\u2067\u2068")

@@ -12,13 +12,14 @@ import re
 from collections import Counter
 from contextlib import ExitStack, suppress
 from pathlib import PurePath
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from readmit.records.error_types import GoneError, ProbeError
 from readmit.records.probes import Finding, GitProbe
 from readmit.sources.files import below, opened_below, read_below
+from readmit.sources.git_trees import MOST_BYTES, MOST_NAMES, KnownTrees, Tree
 from readmit.sources.look import LookDeadline, quoted_at, unread
 from readmit.sources.objects import MissingError, ObjectStore
 from readmit.sources.quote_finder import found_again, quoted_part
@@ -43,47 +44,11 @@ _LONGEST_POINTER = 50_000
 _LARGEST_LIST = 64 << 20
 """Bytes of the packed refs."""
 _LARGEST_TREE = 8 << 20
-_MOST_NAMES = 200_000
-"""How many names of trees are remembered during a look, or compared."""
-_LONGEST_PATH = 4_096
-"""Bytes of a path, as a file system takes it. Trees can hold names, and lead to paths, of any length."""
-_MOST_REMEMBERED = 32 << 20
-"""Bytes of the trees that are remembered during a look, or of the paths that are compared."""
 _MOST_OPEN = 16
 _TREE, _LINKED_REPOSITORY = b"40000", b"160000"
 _MOST_CANDIDATES = 400
 _ALIKE = 0.5
 """Git's own limits for finding a renamed file."""
-
-
-class TreeEntry(NamedTuple):
-    """Mode and object of a name in a git tree."""
-
-    mode: bytes
-    object: str
-
-
-Tree: TypeAlias = dict[bytes, TreeEntry]
-
-
-class KnownTrees:
-    """The trees that a look read last, of all its repositories: so many names and bytes at most, or one tree."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, str], Tree] = {}
-        self._names = self._bytes = 0
-
-    def get(self, repository: str, tree: str) -> Tree | None:
-        return self._known.get((repository, tree))
-
-    def keep(self, repository: str, tree: str, data: bytes) -> Tree:
-        entries = _parsed(data, len(tree) // 2)
-        self._names, self._bytes = self._names + len(entries), self._bytes + len(data)
-        if self._names > _MOST_NAMES or self._bytes > _MOST_REMEMBERED:
-            self._known.clear()
-            self._names, self._bytes = len(entries), len(data)
-        self._known[repository, tree] = entries
-        return entries
 
 
 class Repository:
@@ -251,7 +216,7 @@ class Repository:
                     continue
                 # A few small trees can stand for more paths than there are atoms.
                 count, size = count + 1, size + len(at) + len(name)
-                if count > _MOST_NAMES or size > _MOST_REMEMBERED:
+                if count > MOST_NAMES or size > MOST_BYTES:
                     raise ProbeError("the two commits differ too much to look for a renamed file")
                 path = at + name.decode("utf-8", "surrogateescape")
                 folders = [one.object if one and one.mode == _TREE else "" for one in (was, now)]
@@ -281,22 +246,6 @@ def _field(data: bytes, name: bytes) -> str:
     if found is None or not _NAME.fullmatch(said := found[1].decode()):
         raise ProbeError("the repository may be damaged: a commit cannot be read")
     return said
-
-
-def _parsed(tree: bytes, length: int) -> Tree:
-    """The entries of a git tree by name."""
-    entries: Tree = {}
-    start = 0
-    while start < len(tree):
-        end = tree.find(b"\0", start)
-        if end < 0:
-            raise ProbeError("the repository may be damaged: a tree cannot be read")
-        if end - start > _LONGEST_PATH:
-            raise ProbeError("a folder of the repository holds a name that no file system takes")
-        mode, _, name = tree[start:end].partition(b" ")
-        start = end + 1 + length
-        entries[name] = TreeEntry(mode, tree[end + 1 : start].hex())
-    return entries
 
 
 class Repositories:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.text.context import clauses, frames, heads, is_tied, leans, meaning_marks, units
+from readmit.text.context import clauses, frames, heads, is_tied, leans, meaning_marks, pastes, units
 from readmit.text.english import common_words, flat, paragraphs
 from readmit.text.sayings import states
 from readmit.text.tokens import tokens
@@ -147,7 +147,7 @@ def _is_name(heading: str) -> bool:
 def _sentences(evidence: str, turn: int) -> tuple[_Said, ...]:
     """The sentences of a turn."""
     found: list[_Said] = []
-    is_framed, begun = False, 0
+    is_framed, is_pasted, begun = False, False, 0
     for said in _paragraphs(evidence)[0]:
         if said.turn != turn:
             continue
@@ -156,8 +156,8 @@ def _sentences(evidence: str, turn: int) -> tuple[_Said, ...]:
         begun = len(found)
         for start, end in units(said.text):
             text = said.text[start:end]
-            found.append(_Said(said.start + start, said.start + end, text, said.speaker, turn, is_framed))
-            is_framed = is_framed or frames(text)
+            found.append(_Said(said.start + start, said.start + end, text, said.speaker, turn, is_framed or is_pasted))
+            is_framed, is_pasted = is_framed or frames(text), is_pasted or pastes(text)
     return tuple(found)
 
 

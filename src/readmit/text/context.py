@@ -15,6 +15,7 @@ from itertools import dropwhile, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.text.english import common_words, sentences, straight, word_list
+from readmit.text.sayings import asks, is_courtesy
 from readmit.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 MOST_CLAUSES = 12
 """Most clauses of a sentence that are compared one by one; of a longer one, only the whole is."""
 _LONGEST_VERDICT = 7
+_LONGEST_FRAGMENT = 2
+"""Words of a sentence that says too little by itself: it is about its neighbor."""
+_LONGEST_AFTERTHOUGHT = 5
+"""Words of a joined clause that may say of the clause before that it is over, or made up."""
 _QUOTATION = str.maketrans(dict.fromkeys("„‟«»‹›「」『』", '"'))  # noqa: RUF001
 _FENCE = "```"
 # An apostrophe before a word opens a quotation; one inside or behind a word does so as rarely as it closes one.
@@ -31,6 +36,7 @@ _SINGLE_END = re.compile(r"(?<=[^\s])'(?![^\W_])")
 _BRACKET, _BRACKET_END = re.compile(r"(?<![:;=-])[(\[]"), re.compile(r"[)\]]")
 _JOINT = re.compile(r"(?P<pause>[,;])?\s+(?:and|but)\s+|;\s+", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_UNCHECKED = re.compile(r"\[\s?\]|☐")
 _BULLET = re.compile(r"(?:[-*•>–]|\(?\d{1,3}[.)])\s")
 # What sets a part of a sentence over the rest: a label, a pause, a quotation, a bracket, a dash.
 _SETTING = re.compile(r"[:,](?!\d)|[\"()\[\]{}…]|\s-+\s")
@@ -54,10 +60,22 @@ _ANNOUNCING = frozenset(word_list("announcing"))
 # A sentence that begins with one of these takes back the one before it, or warns of the one behind it.
 _TAKING_BACK = tuple(f"{phrase.replace('_', ' ')} " for phrase in word_list("taking back"))
 _BEFORE_TAKING_BACK = frozenset((*word_list("opening"), *word_list("courtesy"), *word_list("hesitating")))
+_ENDING, _HANDLING = _stems("ending"), _stems("handling")
 _AT_LAST = [["this"], ["these"], ["following"], ["below"], ["follows"]]
 _ANAPHOR = re.compile(
     rf"\b(?:the|this|that|these|those)\s+(?:{'|'.join((*word_list('reporting'), *word_list('denying')))})s?\b",
     re.IGNORECASE,
+)
+# What speaks of another sentence, or says that another one is quoted.
+_OF_TEXT = re.compile(
+    r"\b(?:next|following|previous|preceding|last|first|second)\s+(?:sentence|line|paragraph|statement|claim|message)s?\b"
+    r"|\b(?:sentence|line|paragraph|statement|claim|message)s?\s+(?:below|above|under)\b"
+    r"|\bunquote\b|\bend\s+(?:of\s+)?quote\b|\b(?:his|her|their|\w+'s)\s+words\b|^\W*source:",
+    re.IGNORECASE,
+)
+# The head of a letter that was pasted, and the line above one.
+_LETTER = re.compile(
+    r"(?:^|\s)From:\s.{0,200}?\s(?:Sent|Date|To|Subject):\s|-{3,}\s*(?:Original|Forwarded)\s+message", re.IGNORECASE
 )
 _LEANING = frozenset((*word_list("referring"), *word_list("connecting")))
 _DEMONSTRATIVE = common_words("demonstratives")
@@ -71,6 +89,8 @@ def meaning_marks(text: str) -> Counter[str]:
     plain = _quoted(text)
     found = Counter(one.stem for one in tokens(plain) if one.stem in _TURNING)
     found['"'] = plain.count('"') + len(_SINGLE.findall(plain))
+    # Not done yet.
+    found["[ ]"] = len(_UNCHECKED.findall(plain))
     return +found
 
 
@@ -102,7 +122,8 @@ def clauses(sentence: str) -> Iterator[str]:
     if not joints or len(joints) == MOST_CLAUSES:
         return
     begins = [0, *(one.end() for one in joints if _is_plain(sentence[: one.start()]) and _opens_clause(one))]
-    ends = [*(one.start() for one in joints if _is_plain(sentence[one.end() :])), len(sentence)]
+    ends = [*(one.start() for one in joints if _is_plain(rest := sentence[one.end() :]) and not _points_back(rest))]
+    ends.append(len(sentence))
     yield from (sentence[begin:end] for begin in begins for end in ends if begin < end)
 
 
@@ -114,7 +135,11 @@ def leans(sentence: str) -> bool:
 
 def is_tied(before: str, after: str) -> bool:
     """Whether one of two neighboring sentences denies, attributes or invents what the other says."""
-    return (leans(after) and _is_marked(before)) or _is_verdict(before) or _is_verdict(after) or _judges(after)
+    return (
+        (leans(after) and _is_marked(before))
+        or any(_is_verdict(one) or _is_fragment(one) or _OF_TEXT.search(straight(one)) for one in (before, after))
+        or _judges(after)
+    )
 
 
 def frames(sentence: str) -> bool:
@@ -123,7 +148,12 @@ def frames(sentence: str) -> bool:
         return True
     words = _WORD.findall(sentence.casefold())
     announced = _LABEL.search(sentence) is not None or not _ANNOUNCING.isdisjoint(words)
-    return announced and (words[-1:] in _AT_LAST or not _UNTRUE.isdisjoint(_words_of(sentence)))
+    return announced and (words[-1:] in _AT_LAST or not (_UNTRUE | _HANDLING).isdisjoint(_words_of(sentence)))
+
+
+def pastes(sentence: str) -> bool:
+    """Whether a sentence holds the head of a letter: its sender says what follows."""
+    return _LETTER.search(sentence) is not None
 
 
 def heads(before: str, paragraph: str) -> bool:
@@ -176,7 +206,19 @@ def _judges(after: str) -> bool:
     pointing = {*words[:1], *words[-1:]} & _POINTING
     if len(words) <= _LONGEST_VERDICT:
         pointing |= {word for before, word in pairwise(words) if word in _DEMONSTRATIVE and not _is_marked(before)}
-    return bool(pointing) and not (_UNTRUE | _JUDGING).isdisjoint(_words_of(after))
+    return bool(pointing) and not (_UNTRUE | _JUDGING | _ENDING).isdisjoint(_words_of(after))
+
+
+def _is_fragment(sentence: str) -> bool:
+    """Whether a sentence is one or two words and no courtesy: "Balderdash!", "End quote.", "Really?"."""
+    words = _WORD.findall(sentence)
+    return 0 < len(words) <= _LONGEST_FRAGMENT and (asks(sentence) or not is_courtesy(sentence))
+
+
+def _points_back(clause: str) -> bool:
+    """Whether a joined clause is short and points at the one before: "and that is over", "; I made it up"."""
+    words = [word.partition("'")[0] for word in _WORD.findall(straight(clause).casefold())]
+    return len(words) <= _LONGEST_AFTERTHOUGHT and not _POINTING.isdisjoint(words)
 
 
 _AUXILIARY = frozenset({"be", "<self>", "<own>"})
@@ -203,7 +245,8 @@ class _Open(NamedTuple):
 
 def _is_plain(part: str) -> bool:
     """Whether an omitted clause leaves the meaning of the others as it is."""
-    return _SETTING.search(straight(part).strip(" ,;.!")) is None and _first_word(part) not in _GOVERNING
+    said = straight(part).strip(" ,;.!")
+    return _SETTING.search(said) is None and len(_WORD.findall(said)) > 1 and _first_word(part) not in _GOVERNING
 
 
 def _opens_clause(joint: re.Match[str]) -> bool:
