@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchmarks.result import sized
 from readmit import Policy
-from readmit.lab import Obligation, Scope, report, sufficient
+from readmit.lab import report, sufficient
 from readmit.records.items import Fact
 from readmit.rules.cover.budget import Room
 from readmit.rules.cover.coverage import supported
 from readmit.rules.cover.exact import exact
 from readmit.rules.cover.greedy import greedy
+from readmit.types import Obligation, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable

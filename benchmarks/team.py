@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from benchmarks.result import sized
 from readmit import Policy, Workspace
 from readmit.events import EventKind
-from readmit.lab import Scope, desk_of, digest
+from readmit.lab import desk_of, digest
 from readmit.records.acts.draft import draft
 from readmit.records.evidence import Evidence
 from readmit.records.items import Fact
-from readmit.types import Receipt
+from readmit.types import Receipt, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from readmit import Policy, Workspace
-from readmit.records.probes import CallableProbe
-from readmit.sources import Call, Captured, Finding, ProbeResult
+from readmit.sources import Call, CallableProbe, Captured, Finding, ProbeResult
 from tests import scene
 from tests.scene import Clock
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from readmit import Agent, Return
     from readmit.policies import LookRules
-    from readmit.records.probes import Probe
+    from readmit.sources import Probe
 
 
 class Board:

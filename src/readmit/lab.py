@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from readmit.models.stages.verify import Judgment, PairCase, Verifier, verdict_of
     from readmit.records.acts.event import Link, Suspect
     from readmit.records.canonical import canonical, decode, digest, explained
-    from readmit.records.items import Drafted, Obligation, Scope
     from readmit.records.verdicts import Ruling, quoted, ruling
     from readmit.rules.cover.coverage import report, sufficient
     from readmit.rules.invalidate.propose import (
@@ -76,7 +75,6 @@ else:
             "readmit.models.stages.verify": ("Judgment", "PairCase", "Verifier", "verdict_of"),
             "readmit.records.acts.event": ("Link", "Suspect"),
             "readmit.records.canonical": ("canonical", "decode", "digest", "explained"),
-            "readmit.records.items": ("Drafted", "Obligation", "Scope"),
             "readmit.records.verdicts": ("Ruling", "quoted", "ruling"),
             "readmit.rules.cover.coverage": ("report", "sufficient"),
             "readmit.rules.invalidate.propose": (
@@ -113,7 +111,6 @@ __all__ = [
     "Answers",
     "CachedEmbedder",
     "Candidate",
-    "Drafted",
     "EndedNote",
     "Entry",
     "ExtractFrom",
@@ -123,14 +120,12 @@ __all__ = [
     "Link",
     "ModelServer",
     "NeedLook",
-    "Obligation",
     "Observation",
     "Openings",
     "PairCase",
     "Plan",
     "PlannedDuty",
     "Ruling",
-    "Scope",
     "Scored",
     "Scorer",
     "StandingNote",

@@ -12,10 +12,34 @@ if TYPE_CHECKING:
     from readmit.diagnosis.symptoms import Diagnosis, Lack, Symptom, Trouble
     from readmit.presence.lease import Sweep, Sweeper, Unjudged
     from readmit.presence.subscription import FallenItem
-    from readmit.records.acts.event import Checkpoint
-    from readmit.records.decisions import Cause, CoverageReport, Decision, Disposition, DutyNote, ReturnView
-    from readmit.records.evidence import Experience
-    from readmit.records.items import Item, Receipt
+    from readmit.records.acts.event import Checkpoint, Event
+    from readmit.records.acts.looks import Looked
+    from readmit.records.decisions import (
+        Cause,
+        ConstraintNote,
+        CoverageReport,
+        Decision,
+        Disposition,
+        DutyNote,
+        Envelope,
+        ReturnView,
+        Signature,
+        ViewItem,
+        ViewSource,
+    )
+    from readmit.records.evidence import Evidence, Experience
+    from readmit.records.items import (
+        Drafted,
+        Fact,
+        Frontier,
+        InterfaceConstraint,
+        Interval,
+        Item,
+        Obligation,
+        Receipt,
+        RoleConstraint,
+        Scope,
+    )
     from readmit.records.retractions import Retraction, Retractions, RetractionView
     from readmit.returning.expose import RetractionBundle
     from readmit.workspace.admin import Admin
@@ -44,19 +68,33 @@ else:
                 "Unjudged",
             ),
             "readmit.presence.subscription": ("FallenItem",),
-            "readmit.records.acts.event": ("Checkpoint",),
+            "readmit.records.acts.event": ("Checkpoint", "Event"),
+            "readmit.records.acts.looks": ("Looked",),
             "readmit.records.decisions": (
                 "Cause",
+                "ConstraintNote",
                 "CoverageReport",
                 "Decision",
                 "Disposition",
                 "DutyNote",
+                "Envelope",
                 "ReturnView",
+                "Signature",
+                "ViewItem",
+                "ViewSource",
             ),
-            "readmit.records.evidence": ("Experience",),
+            "readmit.records.evidence": ("Evidence", "Experience"),
             "readmit.records.items": (
+                "Drafted",
+                "Fact",
+                "Frontier",
+                "InterfaceConstraint",
+                "Interval",
                 "Item",
+                "Obligation",
                 "Receipt",
+                "RoleConstraint",
+                "Scope",
             ),
             "readmit.records.retractions": (
                 "Retraction",
@@ -92,18 +130,29 @@ __all__ = [
     "Cause",
     "Checkpoint",
     "Checkup",
+    "ConstraintNote",
     "CoverageReport",
     "Decision",
     "Diagnosis",
     "Disposition",
+    "Drafted",
     "DutyNote",
+    "Envelope",
+    "Event",
+    "Evidence",
     "Experience",
     "Explanation",
+    "Fact",
     "FallenItem",
     "Forgotten",
+    "Frontier",
+    "InterfaceConstraint",
+    "Interval",
     "Item",
     "ItemFields",
     "Lack",
+    "Looked",
+    "Obligation",
     "ObservationEntry",
     "ObservationFields",
     "Receipt",
@@ -113,10 +162,15 @@ __all__ = [
     "RetractionView",
     "Retractions",
     "ReturnView",
+    "RoleConstraint",
+    "Scope",
+    "Signature",
     "Sweep",
     "Sweeper",
     "Symptom",
     "Trouble",
     "Unjudged",
     "UseFields",
+    "ViewItem",
+    "ViewSource",
 ]

@@ -12,9 +12,9 @@ import pytest
 from readmit import Policy, Reason, Workspace
 from readmit.errors import NotAllowedError, RecordError
 from readmit.inference import Inference, Turn
-from readmit.lab import Drafted, as_readmit
+from readmit.lab import as_readmit
 from readmit.models import Reply, Usage
-from readmit.types import Receipt
+from readmit.types import Drafted, Receipt
 from tests.scene import Scene
 
 if TYPE_CHECKING:

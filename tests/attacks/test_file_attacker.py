@@ -17,7 +17,6 @@ from readmit import Reason, Workspace
 from readmit.diagnosis.verification.log_verifier import LogVerifier
 from readmit.errors import ReadmitError, TamperedError
 from readmit.events import EventKind
-from readmit.lab import Scope
 from readmit.log import kept_events as kept
 from readmit.log.engines.sql import MASK
 from readmit.log.engines.sqlite import SqliteConnection
@@ -26,11 +25,11 @@ from readmit.log.indexes import seen_observations
 from readmit.log.log import Log
 from readmit.records.acts.draft import draft
 from readmit.records.acts.event import Overrule, Revoke
-from readmit.records.items import Fact
 from readmit.trust.head_sealer import LogSealer
 from readmit.trust.pin import MemoryPin
 from readmit.trust.private_keys import FileRing, MemoryRing
 from readmit.trust.trusted_keys import trust_key
+from readmit.types import Fact, Scope
 from tests.attacks.forger import recompute
 from tests.attacks.victim import NAME, OPENED, Seen, attempt, build, tampered
 from tests.keys import keys_of, public_keys

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.errors import NotAllowedError
-from readmit.lab import Drafted
 from readmit.records.remedies import act, come_back, confirm, depart, link, overrule, write
+from readmit.types import Drafted
 from tests.cli.run import paste
 from tests.keys import new_signer
 from tests.scene import Scene

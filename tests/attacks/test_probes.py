@@ -20,8 +20,7 @@ import pytest
 
 from readmit import LookRules, Workspace
 from readmit.errors import ProbeError
-from readmit.records.probes import CommandProbe, FileProbe, GitProbe, HttpProbe, SqlProbe
-from readmit.sources import File, Finding, Looker, files
+from readmit.sources import CommandProbe, File, FileProbe, Finding, GitProbe, HttpProbe, Looker, SqlProbe, files
 from tests.postgres import ROLE
 from tests.sources.conftest import PATIENT, Repo, limits_of
 from tests.sources.test_web import Site, page, served
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     from http.server import BaseHTTPRequestHandler
     from pathlib import Path
 
-    from readmit.records.probes import Probe
-    from readmit.sources import ProbeResult
+    from readmit.sources import Probe, ProbeResult
     from tests.postgres import Server
 
 D = sha256(b"captured").hexdigest()

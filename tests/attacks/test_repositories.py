@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.records.probes import GitProbe
-from readmit.sources import Finding, Git, Looker
+from readmit.sources import Finding, Git, GitProbe, Looker
 from tests.sources.conftest import PATIENT, Repo, limits_of
 
 if TYPE_CHECKING:

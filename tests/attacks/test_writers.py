@@ -16,16 +16,14 @@ import pytest
 from readmit import AsyncWorkspace, DutyState, Pair, Reason
 from readmit.errors import ConflictError, NotAllowedError, RateError, RecordError, SealError, TamperedError
 from readmit.events import EventKind
-from readmit.lab import Scope, as_readmit
+from readmit.lab import as_readmit
 from readmit.policies import Policy
 from readmit.records.acts.draft import draft
 from readmit.records.acts.event import Dispute, Overrule, Revoke, Settle, Supersede
 from readmit.records.acts.operation import HeldBack, Wait, WriterKey
-from readmit.records.evidence import Evidence
-from readmit.records.items import Fact, Interval
 from readmit.state.authority import authority, domain_of
 from readmit.trust.writer_signatures import Authority
-from readmit.types import Checkpoint, Experience, Receipt
+from readmit.types import Checkpoint, Evidence, Experience, Fact, Interval, Receipt, Scope
 from tests.keys import new_signer
 from tests.scene import START, Scene
 

@@ -12,10 +12,8 @@ import pytest
 from readmit import Agent, Answer, Bundle, Delivery, Pair, Reason, Return, Verdict, Workspace
 from readmit.errors import NotAllowedError, QuarantineError, RateError, ReadmitError
 from readmit.events import EventKind
-from readmit.lab import Scope, as_readmit
-from readmit.records.evidence import Evidence
-from readmit.records.items import Fact
-from readmit.types import Experience, Receipt
+from readmit.lab import as_readmit
+from readmit.types import Evidence, Experience, Fact, Receipt, Scope
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:

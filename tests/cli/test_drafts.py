@@ -7,7 +7,7 @@ import json
 import pytest
 
 from readmit import Policy, Workspace
-from readmit.lab import Drafted
+from readmit.types import Drafted
 from tests.cli.run import WHO, run, said, view_items
 
 DRAFT = Drafted(model="reader/extract@3", quote="Riverside confirms two nights.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.clients.kept_versions import KeptVersions
-from readmit.records.probes import FileProbe
+from readmit.sources import FileProbe
 from readmit.sources.files import version
 
 if TYPE_CHECKING:

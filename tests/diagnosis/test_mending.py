@@ -12,9 +12,8 @@ import msgspec
 import pytest
 
 from readmit import Pair, Policy, Return
-from readmit.lab import Drafted, Link, Obligation
-from readmit.records.items import Frontier
-from readmit.types import Trouble
+from readmit.lab import Link
+from readmit.types import Drafted, Frontier, Obligation, Trouble
 from tests.cli.run import paste
 from tests.keys import keys_of
 from tests.scene import Scene

@@ -11,9 +11,8 @@ import pytest
 from readmit.diagnosis import sight
 from readmit.diagnosis.like_names import alike
 from readmit.errors import UnknownError
-from readmit.lab import Drafted
 from readmit.returning import desk as returning
-from readmit.types import Trouble
+from readmit.types import Drafted, Trouble
 from tests.scene import Scene
 
 if TYPE_CHECKING:

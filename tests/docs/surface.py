@@ -11,6 +11,7 @@ import enum
 import inspect
 import sys
 from importlib import import_module
+from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 from tests.conftest import ROOT
@@ -147,6 +148,8 @@ def _members(kind: type) -> Iterator[str]:
 
 
 def _first_line(value: Any) -> str:
+    if isinstance(value, UnionType):
+        return f"One of {', '.join(f'`{kind.__name__}`' for kind in value.__args__)}."
     if not (inspect.isclass(value) or inspect.isroutine(value)):
         return f"`{value!r}`"
     return (value.__doc__ or "").strip().partition("\n")[0].replace("``", "`")

@@ -109,12 +109,8 @@ LIMITS = {
     "a docstring of one line names the noun": Limit(hiding_docstrings, 0),
     "a docstring of the core begins with a noun or a verb": Limit(nounless_docstrings, 0, allowed=10),
     "tests take public names from public modules": Limit(misplaced_imports, 0),
-    # Hooks are programs: nobody imports their room, so none of it is public.
     "tests import few private modules": Limit(
-        lambda: [
-            f"{user}: {taken}" for user, taken in sorted(private(TREE / "tests")) if taken[:15] != "readmit.clients"
-        ],
-        586,
+        lambda: [f"{user}: {taken}" for user, taken in sorted(private(TREE / "tests"))], 602
     ),
     "come_back crosses few modules": Limit(lambda: walks()["come_back"].counted, 22, allowed=38),
     "record crosses few modules": Limit(lambda: walks()["record"].counted, 18, allowed=31),

@@ -9,10 +9,10 @@ from readmit import Workspace
 from readmit.errors import ModelError
 from readmit.inference import Inference, Settings, Turn
 from readmit.inference.derive import maker, source_of
-from readmit.lab import Drafted
 from readmit.models import Fault, Lexical
 from readmit.models.stages.extract import PROMPT
 from readmit.models.stages.imply import PREMISES
+from readmit.types import Drafted
 from tests.inference.world import Ruled, scored, states, texts_of, ticking
 
 if TYPE_CHECKING:

@@ -14,11 +14,12 @@ from readmit.cli.model_use.model_options import prepared_lines
 from readmit.errors import ModelError, PendingAnswers
 from readmit.events import EventKind
 from readmit.inference import Inference, Prepared, RequestBudgets, Settings, Turn
-from readmit.lab import Link, Obligation, as_readmit, decode, digest
+from readmit.lab import Link, as_readmit, decode, digest
 from readmit.models import Batch, Fault, Lexical, batch_status
 from readmit.models.batch import unanswered_requests
 from readmit.policies import Policy
 from readmit.records.identity import own_id
+from readmit.types import Obligation
 from tests.inference.test_batch import answered
 from tests.inference.test_ingesting import claim
 from tests.inference.world import STRUCTURE, Ruled, scored, texts_of, ticking

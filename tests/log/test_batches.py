@@ -15,15 +15,13 @@ from hypothesis import strategies as st
 from readmit import Identity, Workspace
 from readmit.errors import ConflictError, NotAllowedError, ReadmitError, RecordError, StoreError
 from readmit.events import EventKind
-from readmit.lab import Scope
 from readmit.log.engines.sqlite import SqliteConnection
 from readmit.log.indexes.index_rows import INDEXES
 from readmit.log.log import Log
 from readmit.log.log_end import written
 from readmit.records.acts.draft import draft
 from readmit.records.base import utc
-from readmit.records.evidence import Evidence
-from readmit.records.items import Fact
+from readmit.types import Evidence, Fact, Scope
 from tests.conftest import examples
 from tests.crash.team import verify
 from tests.scene import HOUR, START, audited, indexed

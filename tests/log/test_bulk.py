@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 from readmit import Workspace
 from readmit.errors import ConflictError, NotAllowedError, RecordError
 from readmit.events import EventKind
-from readmit.lab import Scope
 from readmit.log.engines.sqlite import SqliteConnection
 from readmit.log.log import Log
 from readmit.log.log_end import ROWS, insert, inserted
 from readmit.records.acts.draft import draft
-from readmit.records.evidence import Evidence
-from readmit.records.items import Fact
+from readmit.types import Evidence, Fact, Scope
 from tests.conftest import examples
 from tests.scene import START
 

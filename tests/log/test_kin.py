@@ -8,11 +8,10 @@ import msgspec
 import pytest
 
 from readmit.events import EventKind
-from readmit.lab import Obligation, Scope
 from readmit.log.engines.sql import CHUNK
 from readmit.log.location import open_store
 from readmit.records.acts.draft import draft
-from readmit.records.items import Fact, Frontier, RoleConstraint
+from readmit.types import Fact, Frontier, Obligation, RoleConstraint, Scope
 from tests.scene import START, indexed
 
 if TYPE_CHECKING:

@@ -11,18 +11,15 @@ import pytest
 
 from readmit import Identity
 from readmit.events import EventKind
-from readmit.lab import Obligation, Scope
 from readmit.log.engines.sql import CHUNK
 from readmit.log.location import open_store
 from readmit.policies import Policy
 from readmit.records.acts.draft import draft
-from readmit.records.acts.event import Event, Revoke
+from readmit.records.acts.event import Revoke
 from readmit.records.acts.operation import Acknowledge, Exposed
 from readmit.records.decisions import Request, Returned
-from readmit.records.evidence import Evidence
-from readmit.records.items import Fact, Frontier
 from readmit.records.verdicts import Examine
-from readmit.types import Checkpoint
+from readmit.types import Checkpoint, Event, Evidence, Fact, Frontier, Obligation, Scope
 from tests.scene import HOUR, START
 
 if TYPE_CHECKING:

@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readmit.events import EventKind
-from readmit.lab import Scope
 from readmit.log.engines.sqlite import SqliteConnection
 from readmit.log.log import Log
 from readmit.records.acts.draft import draft
 from readmit.records.acts.event import Revoke
 from readmit.records.acts.operation import Void
-from readmit.records.items import Fact
+from readmit.types import Fact, Scope
 from tests.scene import START
 
 if TYPE_CHECKING:

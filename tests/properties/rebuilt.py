@@ -23,7 +23,7 @@ from tests.scene import indexed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from readmit.records.acts.event import Event
+    from readmit.types import Event
 
 _WRITTEN = tuple(f'["{use}",' for use in (LEDGER, NAME_KEY, "source", "derived"))
 """How keys begin whose values are written by themselves, not with an event."""

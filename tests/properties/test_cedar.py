@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit import Identity, Reason
-from readmit.lab import Obligation, Scope
 from readmit.policies import Policy
-from readmit.records.items import Fact, Frontier, InterfaceConstraint, Kind, RoleConstraint
+from readmit.records.items import Kind
 from readmit.rules.gate.gates import applicable, authorized
+from readmit.types import Fact, Frontier, InterfaceConstraint, Obligation, RoleConstraint, Scope
 
 if TYPE_CHECKING:
     from readmit.types import Item

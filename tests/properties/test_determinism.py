@@ -16,9 +16,9 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.lab import Scope, canonical, digest
+from readmit.lab import canonical, digest
 from readmit.records.canonical import digest_of_set
-from readmit.records.items import Fact
+from readmit.types import Fact, Scope
 from tests.records.samples import PAYLOAD_SAMPLES
 
 if TYPE_CHECKING:

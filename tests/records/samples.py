@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from readmit import Answer, DutyState, Identity, Pair, Reason, State, Verdict
 from readmit.events import EventKind
-from readmit.lab import Link, Obligation, Scope, Suspect
+from readmit.lab import Link, Suspect
 from readmit.policies import LookRules, Policy
 from readmit.records.acts.event import Close, Confirm, Dispute, KeyChange, Overrule, Resolve, Revoke, Settle, Supersede
 from readmit.records.acts.forgotten import Forget
-from readmit.records.acts.looks import Looked, LookResult, Resource
+from readmit.records.acts.looks import LookResult, Resource
 from readmit.records.acts.operation import (
     Acknowledge,
     Approve,
@@ -25,22 +25,10 @@ from readmit.records.acts.operation import (
     Wait,
     WriterKey,
 )
-from readmit.records.decisions import (
-    Envelope,
-    Examination,
-    ExperienceNote,
-    Request,
-    Returned,
-    Selection,
-    Signature,
-    ViewExperience,
-    ViewItem,
-)
-from readmit.records.evidence import Evidence
-from readmit.records.items import Fact, Frontier, InterfaceConstraint, Interval, Kind, RoleConstraint
-from readmit.records.probes import FileProbe, GitProbe
+from readmit.records.decisions import Examination, ExperienceNote, Request, Returned, Selection, ViewExperience
+from readmit.records.items import Kind
 from readmit.records.verdicts import Examine
-from readmit.sources import Finding
+from readmit.sources import FileProbe, Finding, GitProbe
 from readmit.types import (
     Cause,
     Checkpoint,
@@ -48,9 +36,21 @@ from readmit.types import (
     Decision,
     Disposition,
     DutyNote,
+    Envelope,
+    Evidence,
     Experience,
+    Fact,
+    Frontier,
+    InterfaceConstraint,
+    Interval,
+    Looked,
+    Obligation,
     Receipt,
     ReturnView,
+    RoleConstraint,
+    Scope,
+    Signature,
+    ViewItem,
 )
 
 if TYPE_CHECKING:

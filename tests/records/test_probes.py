@@ -8,17 +8,8 @@ import pytest
 
 from readmit.errors import RecordError
 from readmit.lab import canonical, decode
-from readmit.records.probes import (
-    CallableProbe,
-    CommandProbe,
-    FileProbe,
-    GitProbe,
-    HttpProbe,
-    McpProbe,
-    Probe,
-    SqlProbe,
-    place_of,
-)
+from readmit.records.probes import place_of
+from readmit.sources import CallableProbe, CommandProbe, FileProbe, GitProbe, HttpProbe, McpProbe, Probe, SqlProbe
 
 if TYPE_CHECKING:
     from collections.abc import Callable

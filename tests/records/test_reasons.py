@@ -11,16 +11,15 @@ from msgspec.structs import replace
 from readmit import DutyState, Pair, Policy, Reason, Return, State
 from readmit.errors import ExposureError, SealError
 from readmit.events import EventKind
-from readmit.lab import Drafted, Scope, as_readmit, digest
+from readmit.lab import as_readmit, digest
 from readmit.records.acts.draft import draft
 from readmit.records.acts.looks import Resource
-from readmit.records.items import Fact
 from readmit.records.reasons import PRECEDENCE, state_of
 from readmit.records.snapshot import Held, Sighting, WorkState
 from readmit.returning.expose import Asker, expose
 from readmit.rules.capture.bindings import flaws
 from readmit.rules.cover.exact import Cover
-from readmit.types import Receipt
+from readmit.types import Drafted, Fact, Receipt, Scope
 from tests.board import Team
 from tests.keys import new_signer
 from tests.rules.gate.test_judge import snapshot
@@ -95,9 +94,8 @@ def _() -> tuple[Reason, ...]:
 @story(Reason.PRINCIPAL_OUT_OF_SCOPE)
 def _() -> tuple[Reason, ...]:
     # The log refuses such a write, so the item is judged as if it had come from elsewhere.
-    from readmit.lab import Scope
-    from readmit.records.items import Fact
     from readmit.rules.gate.gates import authorized
+    from readmit.types import Fact, Scope
 
     item = Fact(id="h", text="t", by="bob", scope=Scope(workspace="another"))
     return tuple(cause.reason for cause in authorized(item, Scene().ann().identity))

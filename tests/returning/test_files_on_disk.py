@@ -12,11 +12,8 @@ import pytest
 from readmit import Reason, Workspace
 from readmit.errors import ProbeError
 from readmit.events import EventKind
-from readmit.lab import Scope
-from readmit.records.acts.looks import Looked
-from readmit.records.evidence import Evidence
-from readmit.records.probes import FileProbe
-from readmit.sources import Call, File, Finding, Looker
+from readmit.sources import Call, File, FileProbe, Finding, Looker
+from readmit.types import Evidence, Looked, Scope
 from tests.scene import Clock
 
 if TYPE_CHECKING:

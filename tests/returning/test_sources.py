@@ -13,14 +13,12 @@ from readmit import Reason, Return, State, Workspace
 from readmit.diagnosis.export import json_lines
 from readmit.errors import ModelError, NotAllowedError, RecordError
 from readmit.events import EventKind
-from readmit.lab import Scope, as_readmit
+from readmit.lab import as_readmit
 from readmit.memory import Memory
 from readmit.policies import LookRules
-from readmit.records.acts.looks import Looked
-from readmit.records.evidence import Evidence
-from readmit.records.probes import CallableProbe
-from readmit.sources import Call, Finding
+from readmit.sources import Call, CallableProbe, Finding
 from readmit.state import load as loading
+from readmit.types import Evidence, Looked, Scope
 from tests.board import Team
 from tests.keys import new_signer
 
@@ -30,9 +28,8 @@ if TYPE_CHECKING:
 
     from readmit.log.log import Log
     from readmit.records.decisions import Request
-    from readmit.records.probes import Probe
     from readmit.records.snapshot import Snapshot
-    from readmit.sources import ProbeResult
+    from readmit.sources import Probe, ProbeResult
 
 LATER = timedelta(minutes=5)
 

@@ -9,8 +9,8 @@ import pytest
 
 from readmit import DutyState, Pair, Reason
 from readmit.errors import ExposureError, NotAllowedError, RecordError
-from readmit.records.decisions import ConstraintNote
 from readmit.sources import File
+from readmit.types import ConstraintNote
 from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
@@ -407,7 +407,7 @@ def test_a_constraint_that_nobody_could_impose_ends_no_other() -> None:
     [("refuse", DutyState.NOT_IMPOSED), ("confirm", DutyState.NOT_IMPOSED), ("accept", DutyState.OWED)],
 )
 def test_a_constraint_that_a_model_drafted_binds_as_the_policy_says(drafts: str, expected: DutyState) -> None:
-    from readmit.lab import Drafted
+    from readmit.types import Drafted
 
     scene = Scene(evidence={"drafts": drafts})
     said = scene.team.observe("Never pay over 300 for a night.", by="bob")

@@ -10,8 +10,9 @@ import pytest
 from readmit import Pair, Reason
 from readmit.errors import ExposureError, NotAllowedError, RecordError
 from readmit.events import EventKind
-from readmit.lab import Drafted, Link, as_readmit
+from readmit.lab import Link, as_readmit
 from readmit.rules.readmission.render import IN_DOUBT
+from readmit.types import Drafted
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from tests.scene import STANDING, START, SourcedScene
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.records.acts.event import Event
-    from readmit.types import Item
+    from readmit.types import Event, Item
 
 DAY = timedelta(days=1)
 

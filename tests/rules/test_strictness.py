@@ -15,7 +15,7 @@ from readmit.diagnosis.trial import FIT, rehearse
 from readmit.errors import ExposureError, NotAllowedError
 from readmit.events import Record
 from readmit.inference import Inference, Settings, Signal
-from readmit.lab import Drafted
+from readmit.types import Drafted
 from tests.inference.world import Ruled, scored
 from tests.keys import new_signer
 from tests.scene import Scene

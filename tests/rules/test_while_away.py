@@ -16,8 +16,8 @@ import pytest
 
 from readmit import Answer, Pair, Policy, Verdict, Workspace
 from readmit.errors import NotAllowedError, RateError
-from readmit.lab import Drafted
 from readmit.records.acts.kinds import KINDS
+from readmit.types import Drafted
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from readmit import Reason
 from readmit.errors import ExposureError
-from readmit.lab import Drafted
+from readmit.types import Drafted
 from tests.scene import HOUR, Scene
 
 LONG = "Riverside is booked for two nights, breakfast included"

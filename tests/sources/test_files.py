@@ -8,8 +8,7 @@ import pytest
 
 from readmit import LookRules
 from readmit.errors import GoneError, ProbeError, RecordError
-from readmit.records.probes import FileProbe
-from readmit.sources import File, Finding, Looker
+from readmit.sources import File, FileProbe, Finding, Looker
 from tests.sources.conftest import settled
 
 if TYPE_CHECKING:

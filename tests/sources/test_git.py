@@ -8,8 +8,7 @@ import pytest
 
 from readmit import LookRules
 from readmit.errors import GoneError, ProbeError, RecordError
-from readmit.records.probes import GitProbe
-from readmit.sources import Finding, Git, Looker
+from readmit.sources import Finding, Git, GitProbe, Looker
 from tests.sources.conftest import PATIENT, Repo, limits_of
 
 if TYPE_CHECKING:

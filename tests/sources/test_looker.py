@@ -13,8 +13,7 @@ import pytest
 
 from readmit import LookRules
 from readmit.errors import RecordError
-from readmit.records.probes import FileProbe, GitProbe, SqlProbe
-from readmit.sources import File, Finding, Git, Looker
+from readmit.sources import File, FileProbe, Finding, Git, GitProbe, Looker, SqlProbe
 from readmit.sources.look import LookDeadline
 from readmit.sources.looker import _Sources
 from tests.sources.conftest import Repo, limits_of
@@ -22,7 +21,7 @@ from tests.sources.conftest import Repo, limits_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from readmit.records.probes import Probe
+    from readmit.sources import Probe
 
 D = "0" * 64
 

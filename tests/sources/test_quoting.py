@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readmit.errors import GoneError
-from readmit.records.probes import FileProbe
-from readmit.sources import Finding
+from readmit.sources import FileProbe, Finding
 from readmit.sources.look import LookDeadline
 from readmit.sources.quote_finder import FileLines, found_again, holds_words, quoted_part
 

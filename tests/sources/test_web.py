@@ -16,8 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from readmit.errors import GoneError, ProbeError
-from readmit.records.probes import HttpProbe
-from readmit.sources import File, Finding, Http, Looker
+from readmit.sources import File, Finding, Http, HttpProbe, Looker
 from readmit.sources.web import public
 from tests.sources.conftest import PATIENT, limits_of
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from readmit import DutyState, Identity, Policy
 from readmit.events import EventKind
-from readmit.lab import Obligation, Scope, digest, report
-from readmit.records.acts.event import Event, KeyChange
+from readmit.lab import digest, report
 from readmit.records.decisions import Request, Selection
-from readmit.records.items import CONSTRAINTS, Fact, Frontier, RoleConstraint
+from readmit.records.items import CONSTRAINTS
 from readmit.records.snapshot import Held
 from readmit.rules.cover.coverage import supported
 from readmit.rules.gate.constraints import Limit
 from readmit.rules.gate.duties import Duties, Duty
 from readmit.rules.readmission.view import issue
 from readmit.trust.private_keys import MemoryRing
-from readmit.types import Experience, Item, ReturnView
+from readmit.types import Event, Experience, Fact, Frontier, Item, Obligation, ReturnView, RoleConstraint, Scope
+
+if TYPE_CHECKING:
+    from readmit.records.acts.event import KeyChange
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -18,10 +18,10 @@ from securesystemslib.signer import CryptoSigner, SSlibKey  # type: ignore[attr-
 from readmit.errors import SealError
 from readmit.lab import canonical
 from readmit.records.canonical import convert
-from readmit.records.decisions import Envelope, Signature
 from readmit.trust.private_keys import LocalSigner
 from readmit.trust.statement import open_envelope, pre_authentication_encoding, seal
 from readmit.trust.trusted_keys import keyid_of
+from readmit.types import Envelope, Signature
 
 from .issued_view import KEYS, RING, SIGNER
 

@@ -13,13 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit import DutyState, Reason
-from readmit.lab import Obligation
 from readmit.policies import Policy
 from readmit.records.decisions import Examination
-from readmit.records.items import Fact, Frontier, InterfaceConstraint, RoleConstraint
 from readmit.rules.gate.constraints import Limit
 from readmit.rules.gate.duties import Duties
 from readmit.rules.readmission.recheck import Current, recheck
+from readmit.types import Fact, Frontier, InterfaceConstraint, Obligation, RoleConstraint
 
 from .issued_view import (
     BOOKED,

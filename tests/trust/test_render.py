@@ -16,14 +16,12 @@ from markdown_it import MarkdownIt
 
 from readmit import Identity
 from readmit.errors import SealError
-from readmit.lab import Drafted, Obligation, Scope
 from readmit.policies import Policy
 from readmit.records.decisions import Examination
-from readmit.records.items import Fact, Frontier, InterfaceConstraint, Interval
 from readmit.rules.readmission.render import bound, json_bundle, markdown
 from readmit.rules.readmission.render_retractions import NOTICE
 from readmit.text.escapes import escaped, escaped_json
-from readmit.types import Experience, Item
+from readmit.types import Drafted, Experience, Fact, Frontier, InterfaceConstraint, Interval, Item, Obligation, Scope
 
 from .issued_view import BOOKED, HOTEL, ITEMS, MEMORY, NOW, OTHER_MEMORY, SCOPE, view_of
 

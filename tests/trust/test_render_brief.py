@@ -10,10 +10,10 @@ import pytest
 from readmit import Policy, Workspace
 from readmit.errors import RecordError, SealError
 from readmit.lab import EndedNote, StandingNote, brief_lines
-from readmit.records.items import Interval
 from readmit.rules.readmission.render import markdown
 from readmit.rules.readmission.render_brief import BRIEF_NOTICE
 from readmit.text.brief_form import MOST_ASKED, asked_about
+from readmit.types import Interval
 
 from .issued_view import ITEMS, NOW, view_of
 from .test_render import EXPERIENCES, INJECTED, UNSEEN, fact, parsed

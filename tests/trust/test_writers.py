@@ -12,10 +12,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from readmit.events import EventKind
 from readmit.policies import Policy
 from readmit.records.acts.draft import Draft, draft
-from readmit.records.acts.event import Event, Revoke
+from readmit.records.acts.event import Revoke
 from readmit.records.acts.operation import WriterKey
 from readmit.trust.private_keys import LocalSigner, encode64
 from readmit.trust.writer_signatures import Authority, SigningDomain, is_finding
+from readmit.types import Event
 
 NOW = datetime(2026, 5, 4, 9, tzinfo=UTC)
 HERE = SigningDomain("team", "f" * 64)

@@ -15,9 +15,8 @@ from readmit import Answer, Pair, Policy, Verdict, Workspace
 from readmit.backends import ScopedMem
 from readmit.errors import ExposureError, ModelError, ReadmitError, RecordError, StoreError
 from readmit.inference import Inference, Turn
-from readmit.lab import Drafted
 from readmit.memory import Memory
-from readmit.types import ItemFields, ObservationFields, UseFields
+from readmit.types import Drafted, ItemFields, ObservationFields, UseFields
 from tests.inference.world import Ruled
 from tests.scene import Scene
 

@@ -10,10 +10,8 @@ import pytest
 from readmit import Identity, Policy, Workspace
 from readmit.errors import ConflictError, NotAllowedError, RecordError, UnknownError
 from readmit.events import EventKind
-from readmit.lab import Scope
-from readmit.records.evidence import Evidence
 from readmit.records.identity import own_id
-from readmit.records.items import Fact
+from readmit.types import Evidence, Fact, Scope
 from tests.scene import START, Scene
 
 if TYPE_CHECKING:

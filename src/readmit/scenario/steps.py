@@ -74,7 +74,7 @@ class ItemStep(TeamStep, kw_only=True):
 
 
 class RecordStep(ItemStep, kw_only=True, tag="record"):
-    """Record a fact or a constraint. With ``inherits`` it also supports what its predecessor did.
+    """Record a fact or a constraint. With ``inherits`` it also supports what the item did that it supersedes.
 
     With ``expects`` it is refused unless that item stands in its slot, with ``expects_nothing`` unless nothing does.
     """

@@ -255,8 +255,8 @@ class Workspace(Verbs):
 
         ``sources`` are digests of the evidence for the statement and all its references. The current item of a ``slot``
         meets a requirement of that name; ``supports`` names further dependencies. With ``inherits`` it also supports
-        what its predecessor did: the item it supersedes, or the last one in its slot. ``expects`` names what stands in
-        the slot, ``expects_nothing`` says that nothing does: otherwise it is refused, and the error says what stands.
+        what the item did that it ``supersedes``. ``expects`` names what stands in the slot, ``expects_nothing`` says
+        that nothing does: otherwise it is refused, and the error says what stands.
         """
         require_choice("kind", kind, STATEMENT_KINDS)
         with self._writer.act(short=True):

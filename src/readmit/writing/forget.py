@@ -195,7 +195,7 @@ def _named(log: Log, name: str) -> Event:
         raise ConflictError(f"targets: {name!r} is a memory of several agents; name one of {several}")
     raise UnknownError(
         f"targets: no item, observation or memory {name!r} in workspace {log.workspace!r}; "
-        "`readmit list` and `readmit log` show the ids"
+        "`readmit items` and `readmit log` show the ids"
     )
 
 

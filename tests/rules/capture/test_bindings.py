@@ -9,12 +9,11 @@ import msgspec
 import pytest
 
 from readmit import Reason
-from readmit.lab import Obligation, Scope, digest
+from readmit.lab import digest
 from readmit.policies import Policy
-from readmit.records.items import Fact
 from readmit.records.snapshot import Held, Sighting, WorkState
 from readmit.rules.capture.bindings import flaws
-from readmit.types import Item, Receipt
+from readmit.types import Fact, Item, Obligation, Receipt, Scope
 from tests.rules.gate.test_judge import snapshot
 from tests.scene import START
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from readmit import DutyState
-from readmit.lab import Obligation, Scope
-from readmit.records.items import Fact, Frontier, RoleConstraint
 from readmit.rules.gate.duties import Duties, Duty
+from readmit.types import Fact, Frontier, Obligation, RoleConstraint, Scope
 
 SCOPE = Scope(workspace="trip")
 

@@ -16,7 +16,7 @@ from readmit.types import CoverageReport
 from tests.rules.cover.build import fact, frontier, obligation
 
 if TYPE_CHECKING:
-    from readmit.lab import Obligation
+    from readmit.types import Obligation
 
 TRAVEL = (obligation("o_h", "d_h d_c", "d_h d_c"), obligation("o_t", "d_t d_p d_c", "d_t d_p d_c"))
 

@@ -20,8 +20,7 @@ from readmit.rules.cover.greedy import greedy
 from tests.rules.cover.build import fact, obligation
 
 if TYPE_CHECKING:
-    from readmit.lab import Obligation
-    from readmit.types import Item
+    from readmit.types import Item, Obligation
 
 A_B = (obligation("o", "a b"),)
 ROOMY = Room(16, 8_000)

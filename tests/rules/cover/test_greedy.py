@@ -14,8 +14,7 @@ from readmit.rules.cover.greedy import greedy
 from tests.rules.cover.build import fact, obligation
 
 if TYPE_CHECKING:
-    from readmit.lab import Obligation
-    from readmit.types import Item
+    from readmit.types import Item, Obligation
 
 
 STRICT = Policy()

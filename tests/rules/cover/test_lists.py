@@ -8,7 +8,7 @@ import pytest
 
 from readmit import Reason
 from readmit.errors import RecordError
-from readmit.lab import Drafted
+from readmit.types import Drafted
 from tests.scene import HOUR, Scene
 
 TEXTS = {name: f"She likes {name}" for name in ("lyon", "porto", "lisbon", "rome")}

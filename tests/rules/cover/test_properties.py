@@ -13,22 +13,20 @@ from hypothesis import strategies as st
 
 from readmit.lab import canonical, report, sufficient
 from readmit.policies import Policy
-from readmit.records.items import RoleConstraint
 from readmit.rules.cover.budget import Room, cost
 from readmit.rules.cover.choose import Pool, choose
 from readmit.rules.cover.coverage import critical, required, supported
 from readmit.rules.cover.exact import exact
 from readmit.rules.cover.greedy import greedy
+from readmit.types import RoleConstraint
 from tests.conftest import examples
 from tests.rules.cover.build import constraint, duty, fact, obligation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.lab import Obligation
     from readmit.records.decisions import Selection
-    from readmit.records.items import Fact
-    from readmit.types import Item
+    from readmit.types import Fact, Item, Obligation
 
 DEPENDENCIES = st.lists(st.sampled_from("abcdef"), max_size=4, unique=True)
 SHARES = st.sampled_from([Decimal(0), Decimal("0.34"), Decimal("0.5"), Decimal("0.67"), Decimal(1)])

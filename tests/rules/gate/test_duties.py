@@ -10,14 +10,13 @@ import pytest
 
 from readmit import DutyState, Reason
 from readmit.events import EventKind
-from readmit.lab import Scope
 from readmit.policies import Policy
-from readmit.records.acts.event import Close, Event
-from readmit.records.items import Interval
+from readmit.records.acts.event import Close
 from readmit.records.snapshot import Snapshot
 from readmit.rules.gate.duties import Duties, duties
 from readmit.rules.gate.judge import judge
 from readmit.rules.invalidate.resolve import Findings
+from readmit.types import Event, Interval, Scope
 from tests.rules.gate.test_judge import duty, fact, frontier, snapshot, why
 from tests.scene import HOUR, START
 

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from readmit import Identity, Reason
-from readmit.lab import Obligation, Scope
 from readmit.policies import Policy
-from readmit.records.items import Fact, Frontier, InterfaceConstraint, Kind, RoleConstraint
+from readmit.records.items import Kind
 from readmit.rules.gate.gates import applicable, authorized, current, fitting, proven
 from readmit.rules.invalidate.resolve import Findings
-from readmit.types import Cause
+from readmit.types import Cause, Fact, Frontier, InterfaceConstraint, Obligation, RoleConstraint, Scope
 
 WHO = Identity(workspace="w", principal="ann", role="planner", task="trip")
 KINDS: dict[Kind, Any] = {

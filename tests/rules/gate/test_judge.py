@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from readmit import Identity, Reason, State
-from readmit.lab import Obligation, Scope, digest
+from readmit.lab import digest
 from readmit.policies import Policy
-from readmit.records.items import Fact, Frontier
 from readmit.records.snapshot import Held, Snapshot, WorkState
 from readmit.rules.gate.judge import distinct, judge
 from readmit.rules.invalidate.resolve import Findings
-from readmit.types import Cause, Checkpoint, Item
+from readmit.types import Cause, Checkpoint, Fact, Frontier, Item, Obligation, Scope
 from tests.scene import START
 
 if TYPE_CHECKING:

@@ -9,16 +9,14 @@ import msgspec
 
 from readmit import Answer, Identity, Pair, Verdict
 from readmit.events import EventKind
-from readmit.lab import Obligation, Scope, Suspect, canonical, digest
+from readmit.lab import Suspect, canonical, digest
 from readmit.policies import Policy
-from readmit.records.acts.event import Close, Dispute, Event, Overrule, Resolve, Revoke, Settle, Supersede
-from readmit.records.evidence import Evidence
-from readmit.records.items import Fact, Frontier, Interval
+from readmit.records.acts.event import Close, Dispute, Overrule, Resolve, Revoke, Settle, Supersede
 from readmit.records.snapshot import Held, Sighting, Snapshot, WorkState
 from readmit.rules.capture.bindings import flaws
 from readmit.rules.invalidate.order import Order
 from readmit.rules.invalidate.resolve import Findings, resolve
-from readmit.types import Checkpoint, Item, Receipt
+from readmit.types import Checkpoint, Event, Evidence, Fact, Frontier, Interval, Item, Obligation, Receipt, Scope
 from tests.scene import HOUR, START
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit.records.acts.event import Close, Resolve, Settle
-from readmit.records.items import InterfaceConstraint, RoleConstraint
+from readmit.types import InterfaceConstraint, RoleConstraint
 from tests.rules.invalidate.build import Board, hour
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit.records.acts.event import Close, Resolve
-from readmit.records.items import RoleConstraint
 from readmit.rules.invalidate.repeated_statements import SameStatements
+from readmit.types import RoleConstraint
 from tests.rules.invalidate.build import Board, hour
 
 if TYPE_CHECKING:

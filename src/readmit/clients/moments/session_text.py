@@ -35,7 +35,7 @@ DOUBTED = "In doubt. A later observation may have ended these, and nobody has se
 OWED = "Owed"
 HOLDS = "Holds"
 NEW = "New since you left"
-UNSEEN = "Nobody looked at"
+UNSEEN = "Not looked at"
 
 
 class SessionEntry(NamedTuple):

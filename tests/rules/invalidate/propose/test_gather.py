@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from readmit.lab import Obligation, Scope, open_pairs, propose
-from readmit.records.items import Fact
+from readmit.lab import open_pairs, propose
 from readmit.records.snapshot import Held, Sighting
 from readmit.rules.invalidate.propose import DeclaredPremises, SameSlot, observations_of, targets_of
-from readmit.types import Item, Receipt
+from readmit.types import Fact, Item, Obligation, Receipt, Scope
 from tests.scene import START
 
 SCOPE = Scope(workspace="w")

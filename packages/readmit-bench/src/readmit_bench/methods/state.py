@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from readmit import Policy, Reason, State, Workspace
 from readmit.errors import UnknownError
 from readmit.events import EventKind
-from readmit.lab import Drafted, Link, as_readmit, desk_of, digest, worded
+from readmit.lab import Link, as_readmit, desk_of, digest, worded
+from readmit.types import Drafted
 from readmit_bench.evaluation.model_verifier import moment_of
 
 if TYPE_CHECKING:

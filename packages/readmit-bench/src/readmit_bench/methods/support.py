@@ -9,8 +9,6 @@ import msgspec
 from readmit.lab import (
     Candidate,
     NeedLook,
-    Obligation,
-    Scope,
     ask_links,
     common_words,
     named_by,
@@ -22,6 +20,7 @@ from readmit.lab import (
     words_of,
 )
 from readmit.models import Failure
+from readmit.types import Obligation, Scope
 from readmit_bench.methods.state import Duty, Ending, Statement, session_of
 from readmit_bench.retrieval import in_turn
 
