@@ -42,6 +42,7 @@ class Disposition(Record, kw_only=True, gc=False):
     state: State
     reasons: tuple[Reason, ...]
     causes: tuple[Cause, ...] = ()
+    """Of each reason the newest, 16 at most, so that no disposition grows with the acts against one item."""
     overruled: tuple[Cause, ...] = ()
     """Rejections that an overseer's event set aside."""
     recovered: tuple[Cause, ...] = ()

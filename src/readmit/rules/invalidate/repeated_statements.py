@@ -29,6 +29,7 @@ class SameStatements:
             if other is not held:
                 repeated.setdefault(text, [other]).append(held)
         self._same: dict[str, tuple[Held, ...]] = {}
+        self._marked: dict[str, tuple[Held, ...]] = {}
         for alike in repeated.values():
             self._split(alike)
 
@@ -47,6 +48,16 @@ class SameStatements:
         """Every item whose statement was made more than once, with all items that make it, in log order."""
         return self._same
 
+    def marked(self, item: str) -> tuple[Held, ...]:
+        """The items with acts against them that make the statement of one, if it was made more than once."""
+        members = self._same.get(item)
+        if members is None:
+            return ()
+        first = members[0].item.id
+        if first not in self._marked:
+            self._marked[first] = tuple(held for held in members if held.marks)
+        return self._marked[first]
+
     def first(self, held: Held) -> int:
         """The position of an item's statement in the log."""
         return self._same[held.item.id][0].epoch if held.item.id in self._same else held.epoch
@@ -59,7 +70,11 @@ class SameStatements:
         """A key of the statements of two items; of the items themselves if they make the same statement."""
         if self.same(one, other):
             return frozenset((one, other))
-        return frozenset(self._same[name][0].item.id if name in self._same else name for name in (one, other))
+        return frozenset(map(self.statement, (one, other)))
+
+    def statement(self, item: str) -> str:
+        """The first item that makes the statement of one."""
+        return self._same[item][0].item.id if item in self._same else item
 
     def recordings(self, item: str) -> tuple[str, ...]:
         """Every item that makes the statement of one."""

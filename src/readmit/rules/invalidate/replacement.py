@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -116,7 +117,7 @@ def _outranked(alike: Sequence[Held], task: str, field: ReplacementField, reason
         # A restored item ranks directly after everything that had replaced it by then.
         known = _known_at(field.restored[held.item.id], held, rivals, field)
         best = sorted(known, key=lambda rival: ranked[rival.item.id], reverse=True)
-        if found := _replacing(held, best, ranked, field, reason):
+        if found := _replacing(held, _runs(best, field), ranked, field, reason):
             why, rival = found
             yield held.item.id, Cause(reason=why, epoch=rival.epoch, ref=rival.item.id, by=rival.item.by), True
             event = field.restored[held.item.id]
@@ -132,8 +133,9 @@ def _outranked(alike: Sequence[Held], task: str, field: ReplacementField, reason
         best, shared = ([one for one in some if one.item.id not in beaten] for some in (best, shared))
         field = msgspec.structs.replace(field, contested=field.contested | open_.keys())
         yield from ((name, cause, True) for name, cause in open_.items())
+    every, reaching = _runs(best, field), _runs(shared, field)
     for held in judged:
-        found = _replacing(held, best if held.item.scope.principals else shared, ranked, field, reason)
+        found = _replacing(held, every if held.item.scope.principals else reaching, ranked, field, reason)
         if found is None and (news := beaten.get(held.item.id)) is not None:
             found = reason, news
         if found is not None:
@@ -191,7 +193,7 @@ def _known_at(event: Event, held: Held, rivals: Iterable[Held], field: Replaceme
 
 
 def _replacing(
-    held: Held, best: Sequence[Held], ranked: Mapping[str, Rank], field: ReplacementField, reason: Reason
+    held: Held, best: Iterable[Sequence[Held]], ranked: Mapping[str, Rank], field: ReplacementField, reason: Reason
 ) -> tuple[Reason, Held] | None:
     """The replacement of an item: the highest settled rival above it, or else the last of those that contest its place.
 
@@ -199,7 +201,7 @@ def _replacing(
     none.
     """
     sides: list[Held] = []
-    for rival in _above(held, best, ranked):
+    for rival in _above(held, best, ranked, field):
         if not _displaces(rival, held, field):
             continue
         if rival.item.id not in field.contested:
@@ -249,12 +251,21 @@ def _includes(new: Sequence[str], old: Sequence[str], here: str | None) -> bool:
     return not new or here in new or (bool(old) and set(old) <= set(new))
 
 
-def _above(held: Held, best: Sequence[Held], ranked: Mapping[str, Rank]) -> Iterator[Held]:
-    own = ranked[held.item.id]
-    for rival in best:
-        if ranked[rival.item.id] <= own:
+def _runs(best: Iterable[Held], field: ReplacementField) -> list[list[Held]]:
+    """Rivals in their order; those in a row that make one statement, together."""
+    return [list(run) for _, run in groupby(best, lambda rival: field.same.statement(rival.item.id))]
+
+
+def _above(
+    held: Held, best: Iterable[Sequence[Held]], ranked: Mapping[str, Rank], field: ReplacementField
+) -> Iterator[Held]:
+    """The rivals above an item that say something else."""
+    own, said = ranked[held.item.id], field.same.statement(held.item.id)
+    for run in best:
+        if ranked[run[0].item.id] <= own:
             return
-        yield rival
+        if field.same.statement(run[0].item.id) != said:
+            yield from (rival for rival in run if ranked[rival.item.id] > own)
 
 
 def _competes(held: Held, task: str, field: ReplacementField) -> bool:
@@ -297,6 +308,6 @@ def _was_in_force(held: Held, field: ReplacementField) -> bool:
 def _marks(held: Held, field: ReplacementField) -> Iterator[Event]:
     """Causes against an item, and those against the same statement that the item's evidence does not answer."""
     yield from held.marks
-    for other in field.same.repeated.get(held.item.id, ()):
+    for other in field.same.marked(held.item.id):
         if other is not held:
             yield from (event for event in other.marks if not field.order.confirms(held, point_of(event)))

@@ -29,11 +29,15 @@ from readmit.rules.invalidate.order import Order, Placement
 from readmit.rules.invalidate.repeated_statements import SameStatements
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot
     from readmit.rules.invalidate.lifecycle import Charge
 
 Causes = dict[str, list[Cause]]
+MOST_CAUSES = 16
+"""Causes of one reason that are listed against an item, the newest: thousands of acts may concern it."""
 _ENDING = frozenset({Reason.REVOKED, Reason.SUPERSEDED, Reason.EXPIRED})
 _OF_DISPUTES = frozenset({Reason.DISPUTED, Reason.DISPUTE_LOST, Reason.CONCURRENT_UPDATE})
 
@@ -149,29 +153,41 @@ class _Case:
     def with_inherited(self, charges: dict[str, list[Charge]]) -> dict[str, list[Charge]]:
         """The charges, and those against the same statement that an item's own evidence does not answer."""
         found = dict(charges)
-        for name, members in self.same.repeated.items():
-            for other in members:
-                if other.item.id == name or other.item.id not in charges:
-                    continue
-                standing, _ = overrule.split(
-                    (one.cause for one in charges[other.item.id]), self.overrules.get(other.item.id, ())
-                )
-                held_against = {
-                    id(cause)
-                    for cause in standing
-                    # A repetition that takes the place of another leaves the statement as it was.
-                    if not self._within(cause, name)
-                    and not self._names(cause, name)
-                    and self._reaches_again(cause, name)
-                }
-                own = found.get(name, [])
-                found[name] = own + [
-                    one
-                    for one in charges[other.item.id]
-                    if id(one.cause) in held_against
-                    and one not in own
-                    and not self.order.confirms(self.known[name], one.raised)
-                ]
+        for first, members in self.same.repeated.items():
+            charged = [held.item.id for held in members if held.item.id in charges]
+            if first != members[0].item.id or not charged:
+                continue
+            # Equal charges become one object, which thousands of repetitions are compared with.
+            one_of: dict[Charge, Charge] = {}
+            own = {name: [one_of.setdefault(one, one) for one in charges[name]] for name in charged}
+            raised = [(name, one) for name in charged for one in self._standing(name, own[name])]
+            for held in members:
+                mine = own.get(held.item.id, [])
+                found[held.item.id] = mine + self._inherited(held, raised, {id(one) for one in mine})
+        return found
+
+    def _standing(self, name: str, charges: Sequence[Charge]) -> Iterator[Charge]:
+        """The charges against an item that no overseer set aside."""
+        stand, _ = self._split(name, [one.cause for one in charges])
+        standing = set(map(id, stand))
+        return (one for one in charges if id(one.cause) in standing)
+
+    def _inherited(self, held: Held, raised: Iterable[tuple[str, Charge]], known: set[int]) -> list[Charge]:
+        """The charges against repetitions of a statement that count against one of them, each once."""
+        name = held.item.id
+        found = []
+        for other, one in raised:
+            if (
+                other != name
+                and id(one) not in known
+                # A repetition that takes the place of another leaves the statement as it was.
+                and not self._within(one.cause, name)
+                and not self._names(one.cause, name)
+                and self._reaches_again(one.cause, name)
+                and not self.order.confirms(held, one.raised)
+            ):
+                known.add(id(one))
+                found.append(one)
         return found
 
     def _within(self, cause: Cause, name: str) -> bool:
@@ -295,9 +311,9 @@ class _Case:
                 stand, aside = self._split(name, found)
                 stand += firm.get(name, [])
                 if stand:
-                    against[name] = tuple(stand)
+                    against[name] = _newest(stand)
                 if aside:
-                    overruled[name] = tuple(aside)
+                    overruled[name] = _newest(aside)
             # An unproven premise supports nothing either.
             if name in against or name in self.flaws:
                 fallen[name] = (*against.get(name, ()), *self.flaws.get(name, ()))
@@ -313,6 +329,20 @@ class _Case:
 
     def _split(self, name: str, causes: list[Cause]) -> tuple[list[Cause], list[Cause]]:
         return overrule.split(causes, self.overrules.get(name, ()))
+
+
+def _newest(causes: Sequence[Cause]) -> tuple[Cause, ...]:
+    """Some causes in their order: of each reason the newest, and no more than a disposition lists."""
+    if len(causes) <= MOST_CAUSES:
+        return tuple(causes)
+    newest = sorted(range(len(causes)), key=lambda at: causes[at].epoch or 0, reverse=True)
+    kept: list[int] = []
+    left: dict[Reason, int] = {}
+    for at in newest:
+        left[causes[at].reason] = room = left.get(causes[at].reason, MOST_CAUSES) - 1
+        if room >= 0:
+            kept.append(at)
+    return tuple(causes[at] for at in sorted(kept))
 
 
 def _in_log_order(snapshot: Snapshot) -> list[Held]:
