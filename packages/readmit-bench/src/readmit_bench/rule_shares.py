@@ -43,12 +43,23 @@ if TYPE_CHECKING:
 
 HALVES = {"other": "the half that no rule was written on", "chosen": "the half that rules were written on"}
 NOTE = (
-    "Percent, by literal match and polarity. Change: of both shares together, to no rule. In brackets: 95 % bootstrap "
-    "interval over whole histories. A blocked return holds nothing. Rows and characters are those of a mean view; "
-    "asked: pairs put to the verifier, which finds all compatible."
+    "Percent, by literal match and polarity. Change: of both shares together, to no rule. FAMA: Memora's score, as if "
+    "the view were the answer. In brackets: 95 % bootstrap interval over whole histories. A blocked return holds "
+    "nothing. Rows and characters are those of a mean view; asked: pairs for a verifier that finds all compatible."
 )
 BEFORE, ALL, RUN = "readmit, no rule", "readmit, all rules", "readmit, as it runs"
-HEAD = ("method", "cases", "holds, in the view", "ended, not in it", "change", "rows", "characters", "blocked", "asked")
+HEAD = (
+    "method",
+    "cases",
+    "holds, in the view",
+    "ended, not in it",
+    "change",
+    "FAMA",
+    "rows",
+    "characters",
+    "blocked",
+    "asked",
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,8 @@ class SharesOfView:
     history: str
     holding: float
     ended: float
+    fama: float
+    """Memora's native score of both, as if the view were the answer."""
     rows: int
     chars: int
     blocked: bool
@@ -161,7 +174,7 @@ def measure(
         for name, method in methods.items():
             found.setdefault(name, []).append(_shares(case, method, checkpoint, reader))
         most = float(memora_values(reach(case, checkpoint))["via"])
-        size = SharesOfView(case.labels.cluster, most, 1.0, len(checkpoint.rows), 0, blocked=False, asked=0)
+        size = SharesOfView(case.labels.cluster, most, 1.0, most, len(checkpoint.rows), 0, blocked=False, asked=0)
         found.setdefault("ceiling of the checkpoint", []).append(size)
         watch()
     return found
@@ -189,6 +202,7 @@ def _shares(case: Case[MemoraLabels], method: Method, checkpoint: Checkpoint, re
         history=case.labels.cluster,
         holding=float(values["via"]),
         ended=float(values["iir"]),
+        fama=float(values["fama"]),
         rows=len(view.rows),
         chars=len(notes(view, checkpoint)),
         blocked=view.blocked,
@@ -211,6 +225,7 @@ def _row(name: str, own: Sequence[SharesOfView], before: Sequence[SharesOfView],
         f"{100 * mean(lambda one: one.holding):.1f}",
         f"{100 * mean(lambda one: one.ended):.1f}",
         "" if own is before else _change(own, before, seed),
+        f"{100 * mean(lambda one: one.fama):.1f}",
         f"{mean(lambda one: one.rows):.1f}",
         f"{mean(lambda one: one.chars):,.0f}",
         str(sum(one.blocked for one in own)),
