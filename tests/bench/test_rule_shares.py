@@ -17,7 +17,18 @@ from readmit_bench.datasets.memora_cases import read_memora
 from readmit_bench.evaluation.plain_reader import PlainReader
 from readmit_bench.kept_runs import KeptRun, write_kept
 from readmit_bench.methods.governance import READMIT, Rules
-from readmit_bench.rule_shares import ALL, BEFORE, RUN, SharesOrder, chosen_cases, kept_shares, measure, table, ways
+from readmit_bench.rule_shares import (
+    ALL,
+    BEFORE,
+    RUN,
+    SharesOfView,
+    SharesOrder,
+    chosen_cases,
+    kept_shares,
+    measure,
+    table,
+    ways,
+)
 from readmit_bench.settings import Settings
 
 if TYPE_CHECKING:
@@ -75,6 +86,15 @@ def test_the_figures_are_kept_with_what_must_be_said_of_them(tmp_path: Path) -> 
     assert other.digest != kept.digest
     with pytest.raises(RecordError, match="holds another run"):
         write_kept(other, tmp_path)
+
+
+@pytest.mark.parametrize(("holding", "said"), [(0.5, "+0.0"), (0.4999, "+0.0"), (0.4, "-10.0"), (0.62, "+12.0")])
+def test_a_change_has_a_sign_and_zero_has_one(holding: float, said: str) -> None:
+    def view(held: float) -> SharesOfView:
+        return SharesOfView("one", held, 0.5, 0.2, rows=3, chars=90, blocked=False, asked=0)
+
+    line = table({BEFORE: [view(0.5)], "another": [view(holding)]}, 0).splitlines()[-1]
+    assert line.split()[4] == said
 
 
 def test_a_case_is_named_as_it_is() -> None:

@@ -236,11 +236,16 @@ def _row(name: str, own: Sequence[SharesOfView], before: Sequence[SharesOfView],
 def _change(own: Sequence[SharesOfView], before: Sequence[SharesOfView], seed: int) -> str:
     gains = [one.holding + one.ended - old.holding - old.ended for one, old in zip(own, before, strict=True)]
     samples = [Sample(one.history, "", gain) for one, gain in zip(own, gains, strict=True)]
-    said = f"{100 * sum(gains) / len(gains):+.1f}"
+    said = _signed(sum(gains) / len(gains))
     if len({one.history for one in own}) == 1:
         return said
     bounds = interval_of(resampled(samples, seed=seed).tolist(), seed=seed)
-    return f"{said} [{100 * bounds.low:+.1f}, {100 * bounds.high:+.1f}]"
+    return f"{said} [{_signed(bounds.low)}, {_signed(bounds.high)}]"
+
+
+def _signed(change: float) -> str:
+    # Adding nothing makes a zero of a negative one.
+    return f"{round(100 * change, 1) + 0.0:+.1f}"
 
 
 def kept_shares(
