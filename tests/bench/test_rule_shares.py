@@ -17,19 +17,9 @@ from readmit_bench.datasets.memora_cases import read_memora
 from readmit_bench.evaluation.plain_reader import PlainReader
 from readmit_bench.kept_runs import KeptRun, write_kept
 from readmit_bench.methods.governance import READMIT, Rules
-from readmit_bench.rule_shares import (
-    ALL,
-    BEFORE,
-    RUN,
-    SharesOfView,
-    SharesOrder,
-    chosen_cases,
-    kept_shares,
-    measure,
-    table,
-    ways,
-)
+from readmit_bench.rule_shares import ALL, BEFORE, RUN, SharesOfView, kept_shares, measure, table, ways
 from readmit_bench.settings import Settings
+from readmit_bench.shares_order import SharesOrder, chosen_cases
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,18 +7,12 @@ the other half.
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass, fields, replace
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from readmit.errors import RecordError
 from readmit.lab import digest
 from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.checkpoints import work_state
-from readmit_bench.datasets.memora_cases import read_memora
-from readmit_bench.episodes import digest_of_cases
-from readmit_bench.evaluation.plain_reader import PlainReader
 from readmit_bench.evaluation.plain_tables import plain_table
 from readmit_bench.intervals import Sample, interval_of, resampled
 from readmit_bench.judge_free import reach, score_view
@@ -29,19 +23,18 @@ from readmit_bench.methods.memtx import MemTX
 from readmit_bench.methods.static import Static
 from readmit_bench.metrics import memora_values
 from readmit_bench.notes import notes
-from readmit_bench.run_embedder import embedder_named
-from readmit_bench.settings import Settings, overridden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from readmit.models import Embedder
     from readmit_bench.datasets.memora_cases import MemoraLabels
     from readmit_bench.episodes import Case, Checkpoint
+    from readmit_bench.evaluation.plain_reader import PlainReader
     from readmit_bench.methods.method import Method
+    from readmit_bench.settings import Settings
+    from readmit_bench.shares_order import SharesOrder
 
-HALVES = {"other": "the half that no rule was written on", "chosen": "the half that rules were written on"}
 NOTE = (
     "Percent, by literal match and polarity. Change: of both shares together, to no rule. FAMA: Memora's score, as if "
     "the view were the answer. In brackets: 95 % bootstrap interval over whole histories. A blocked return holds "
@@ -76,75 +69,6 @@ class SharesOfView:
     blocked: bool
     asked: int
     """Judgments that the verifier was asked for."""
-
-
-@dataclass(frozen=True)
-class SharesOrder:
-    """What is to be measured, as it was asked for."""
-
-    data: Path
-    half: str = "other"
-    departure: tuple[float, ...] = ()
-    named: tuple[str, ...] = ()
-    limit: int | None = None
-    seed: int = 0
-    settings: tuple[str, ...] = ()
-    recorded: tuple[Path, ...] = ()
-    embedder: str = "minilm"
-
-    @property
-    def how(self) -> Settings:
-        """The settings of the run."""
-        return overridden(Settings(), self.settings)
-
-    def cases(self) -> list[Case[MemoraLabels]]:
-        """The cases, in order."""
-        every = read_memora(self.data, self.how.memora).cases
-        found = chosen_cases(every, half=self.half, departures=self.departure, named=self.named)
-        if self.limit is not None and self.limit < len(found):
-            found = random.Random(self.seed).sample(found, self.limit)  # noqa: S311  # repeatable
-        return found
-
-    def reader(self) -> PlainReader:
-        """What stands in for the models."""
-        return PlainReader(self.recorded)
-
-    def opened_embedder(self) -> Embedder:
-        """What ranks facts."""
-        return embedder_named(self.embedder)
-
-    def facts(self, cases: Sequence[Case[MemoraLabels]]) -> tuple[tuple[str, str], ...]:
-        """How the figures came about, named."""
-        histories = len({case.labels.cluster for case in cases})
-        departures = ", ".join(f"{one:.0%}" for one in sorted({case.labels.fraction for case in cases}))
-        some = f"; {self.limit} drawn" if self.limit is not None else ""
-        return (
-            ("Study", "shares of readmit's rules, in views without a judge"),
-            ("Data", f"{self.data.name}; digest {digest_of_cases(cases)[:16]}"),
-            ("Cases", f"{len(cases)} of {histories} histories, departure at {departures}{some}"),
-            ("Histories", "named cases" if self.named else HALVES[self.half]),
-            ("Models", "none; a reader by rules" + (", where no answer is recorded" if self.recorded else "")),
-            ("Embedder", self.embedder),
-            ("Settings", ", ".join(self.settings) or "those of a run"),
-            ("Seed", str(self.seed)),
-            ("readmit", version("readmit")),
-        )
-
-
-def chosen_cases(
-    cases: Sequence[Case[MemoraLabels]], *, half: str, departures: Sequence[float] = (), named: Sequence[str] = ()
-) -> list[Case[MemoraLabels]]:
-    """The cases about the histories of one half, or the named ones. No rule was written on the ``other`` half."""
-    if named:
-        known = {case.labels.case: case for case in cases}
-        if unknown := [name for name in named if name not in known]:
-            raise RecordError(f"case: {unknown[0]!r} is not in the data; names are as in {next(iter(known), 'none')}")
-        return [known[name] for name in named]
-    names = sorted({case.labels.cluster for case in cases})
-    own = names[half == "other" :: 2]
-    return [
-        case for case in cases if case.labels.cluster in own and (not departures or case.labels.fraction in departures)
-    ]
 
 
 def ways() -> dict[str, Rules]:

@@ -1,4 +1,4 @@
-"""``readmit bench retrieval`` and ``readmit bench shares``: what is measured on Memora without a model."""
+"""``readmit bench retrieval`` and ``readmit bench shares``: measurements on Memora without a model."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def shares(invocation: Invocation, /, *, to: Path | None, name: str, **asked: An
     """
     from readmit.lab import emit, one_line, progress, show
     from readmit_bench.kept_runs import write_kept
-    from readmit_bench.rule_shares import SharesOrder, as_json, kept_shares, measure, table
+    from readmit_bench.rule_shares import as_json, kept_shares, measure, table
+    from readmit_bench.shares_order import SharesOrder
 
     order = SharesOrder(**asked)
     cases = order.cases()
