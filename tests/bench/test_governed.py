@@ -250,11 +250,22 @@ def test_two_rows_that_say_the_same_are_one_in_ours() -> None:
     assert {"other", "again"} <= set(admitted(method(TRACE_PAPER, **compatible), wide).rows)
 
 
-def test_of_two_values_of_a_slot_the_later_is_handed_over_or_by_the_rule_of_names_both() -> None:
+@pytest.mark.parametrize(
+    ("beside", "explicit", "handed"),
+    [
+        (False, True, {"new.e00"}),
+        (True, True, {"old.e00", "new.e00"}),
+        (True, False, {"new.e00"}),  # pairs are judged, and no verdict says that both hold
+    ],
+)
+def test_two_values_of_a_slot_are_handed_over_where_nothing_is_asked(
+    beside: bool, explicit: bool, handed: set[str]
+) -> None:
     old, new = drawn(ROWS[0], OLD, slot="route.mill"), drawn(ROWS[2], NEW, slot="route.mill")
-    assert admitted(method(replace(READMIT, implicit=False)), drawn_from(old, new)).rows == ("new.e00",)
-    names = replace(READMIT, implicit=False, rules=Rules(names=True))
-    assert set(admitted(method(names), drawn_from(old, new)).rows) == {"old.e00", "new.e00"}
+    rules = replace(READMIT, implicit=False, rules=Rules(beside=beside))
+    model = Scripted(BASE)
+    by_rule = Governed(rules, extractor=model, verifier=model, embedder=Lexical(), tuning=Tuning(explicit=explicit))
+    assert set(admitted(by_rule, drawn_from(old, new)).rows) == handed
 
 
 def test_without_cvg_the_selection_still_covers_what_it_can() -> None:

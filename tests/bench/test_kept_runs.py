@@ -8,10 +8,13 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.bench.data import SMOKE
+from tests.bench.reported import plan, stale, written
 from tests.cli.run import run as run_command
 
 from readmit.errors import RecordError
+from readmit.models import StageUsage
 from readmit_bench.datasets.memora_cases import read_memora
+from readmit_bench.episodes import View
 from readmit_bench.kept_runs import KeptRun, digest_of_run, kept_from, results_page, write_kept
 from readmit_bench.study_runs import RunOrder, run
 
@@ -41,8 +44,22 @@ def test_a_run_is_kept_with_its_digest_and_without_texts(smoke: Path, tmp_path: 
     for table in json.loads(held)["tables"]:
         _, _, under = written.partition(f"### smoke: {table['title']}")
         assert "seed 3; readmit 0.1.0." in under.partition("###")[0], "every table says what it is of"
+    assert "### smoke: What views hold" in written, "what a view takes stands beside what it is worth"
+    assert "Latency" not in written, "a machine's clock says nothing about the data"
     for expected in (said["digest"], "| Seed | 3 |", "| Models | none |", "Cases planned", "Development data"):
         assert expected in written
+
+
+def test_tokens_are_kept_and_what_models_called_a_need_is_not(tmp_path: Path) -> None:
+    usage = (StageUsage(stage="verify", calls=2, input=600, output=50),)
+    view = View(method="readmit", rows=(), blocked=True, missing=("t0.my.secret",))
+    refused = stale("readmit", "early", 0, (True,) * 3, usage=usage, view=view)
+    kept = kept_from(written(tmp_path / "run", plan("stale", "readmit"), [refused]))
+    tables = {table.title: table for table in kept.tables}
+    (row,) = tables["Tokens"].rows
+    assert row[:3] == ("readmit", "1", "650")
+    assert "refused: coverage" in tables["Views, refusals and failures"].columns
+    assert "my.secret" not in msgspec.json.encode(kept).decode()
 
 
 def test_figures_that_are_handed_in_are_marked_and_come_first(smoke: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import msgspec
 from readmit.errors import RecordError
 from readmit.events import Record
 from readmit.lab import decode
+from readmit_bench.reports.costs import TIME, cost_tables
 from readmit_bench.reports.differences import difference_tables
 from readmit_bench.reports.harmless_text import in_markdown
 from readmit_bench.reports.provenance import in_short, remarks, what_was_run
@@ -35,10 +36,14 @@ HEAD = """# Results
 <!-- Written by `readmit bench results`; change it by importing a run. -->
 
 Figures of kept runs, each with its data, model, cases, seed and what was left out. `readmit bench import RUN` keeps the
-figures of a run, or takes a file with such figures that was made elsewhere; `readmit bench results` writes this page.
-The digest is the SHA-256 of the run's `run.json` and `results.jsonl`: the same run gives the same file.
+figures of a run, or takes a file with such figures that was made elsewhere, `readmit bench shares --to docs/runs` keeps
+its own, and `readmit bench results` writes this page. The digest is the SHA-256 of the run's `run.json` and
+`results.jsonl`, or of the shares of every view: the same run gives the same file.
 """
-DEVELOPMENT = "Development data: rules were written with it in view. It shows that the command works and what rules do."
+DEVELOPMENT = (
+    "Development data: it was at hand when rules were written. It shows that the command works and what rules do, and "
+    "estimates no other data."
+)
 UNSEEN = "Unseen data: no rule was written with it in view."
 
 
@@ -87,7 +92,9 @@ def kept_from(source: Path, *, name: str | None = None, unseen: bool = False) ->
     if not results:
         raise RecordError(f"{source}: holds no result yet; run the study first")
     scores = score_run(plan, results)
-    tables = (*score_tables(plan, scores), *difference_tables(plan, scores))
+    # A machine's clock says nothing about the data.
+    costs = (table for table in cost_tables(plan, results) if table.title != TIME)
+    tables = (*score_tables(plan, scores), *difference_tables(plan, scores), *costs)
     kept = KeptRun(
         name=name or source.resolve().name,
         digest=digest_of_run(source),
@@ -139,9 +146,11 @@ def _table(columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> str:
 
 
 def _kept_table(table: Table) -> KeptTable:
-    """Our own rows; the paper's are in the report."""
-    rows = tuple(tuple(map(_text, row.cells)) for row in table.rows if not row.published)
-    return KeptTable(title=table.title, columns=tuple(one.name for one in table.columns), rows=rows, note=table.note)
+    """Our own rows, without the column of texts; the paper's are in the report."""
+    kept = [place for place, one in enumerate(table.columns) if not one.long]
+    rows = tuple(tuple(_text(row.cells[place]) for place in kept) for row in table.rows if not row.published)
+    names = tuple(table.columns[place].name for place in kept)
+    return KeptTable(title=table.title, columns=names, rows=rows, note=table.note)
 
 
 def _text(cell: Cell) -> str:

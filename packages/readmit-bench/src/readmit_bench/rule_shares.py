@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from readmit.errors import RecordError
+from readmit.lab import digest
 from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.checkpoints import work_state
 from readmit_bench.evaluation.plain_tables import plain_table
 from readmit_bench.intervals import Sample, interval_of, resampled
 from readmit_bench.judge_free import reach, score_view
+from readmit_bench.kept_runs import KeptRun, KeptTable
 from readmit_bench.methods import admitted
 from readmit_bench.methods.governance import READMIT, Rules
 from readmit_bench.methods.memtx import MemTX
@@ -25,7 +26,6 @@ from readmit_bench.notes import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from readmit.models import Embedder
     from readmit_bench.datasets.memora_cases import MemoraLabels
@@ -33,9 +33,26 @@ if TYPE_CHECKING:
     from readmit_bench.evaluation.plain_reader import PlainReader
     from readmit_bench.methods.method import Method
     from readmit_bench.settings import Settings
+    from readmit_bench.shares_order import SharesOrder
 
+NOTE = (
+    "Percent, by literal match and polarity. Change: of both shares together, to no rule. FAMA: Memora's score, as if "
+    "the view were the answer. In brackets: 95 % bootstrap interval over whole histories. A blocked return holds "
+    "nothing. Rows and characters are those of a mean view; asked: pairs for a verifier that finds all compatible."
+)
 BEFORE, ALL, RUN = "readmit, no rule", "readmit, all rules", "readmit, as it runs"
-HEAD = ("method", "cases", "holds, in the view", "ended, not in it", "change", "rows", "characters", "blocked", "asked")
+HEAD = (
+    "method",
+    "cases",
+    "holds, in the view",
+    "ended, not in it",
+    "change",
+    "FAMA",
+    "rows",
+    "characters",
+    "blocked",
+    "asked",
+)
 
 
 @dataclass(frozen=True)
@@ -45,42 +62,13 @@ class SharesOfView:
     history: str
     holding: float
     ended: float
+    fama: float
+    """Memora's native score of both, as if the view were the answer."""
     rows: int
     chars: int
     blocked: bool
     asked: int
     """Judgments that the verifier was asked for."""
-
-
-def chosen_cases(
-    cases: Sequence[Case[MemoraLabels]], *, half: str, departures: Sequence[float] = (), named: Sequence[str] = ()
-) -> list[Case[MemoraLabels]]:
-    """The cases about the histories of one half, or the named ones. No rule was written on the ``other`` half."""
-    if named:
-        known = {case.labels.case: case for case in cases}
-        if unknown := [name for name in named if name not in known]:
-            raise RecordError(f"case: {unknown[0]!r} is not in the data; names are as in {next(iter(known), 'none')}")
-        return [known[name] for name in named]
-    names = sorted({case.labels.cluster for case in cases})
-    own = names[half == "other" :: 2]
-    return [
-        case for case in cases if case.labels.cluster in own and (not departures or case.labels.fraction in departures)
-    ]
-
-
-def notes_on(
-    cases: Sequence[Case[MemoraLabels]], settings: Sequence[str], embedder: str, recorded: Sequence[Path]
-) -> tuple[str, ...]:
-    """How the figures came about."""
-    histories = len({case.labels.cluster for case in cases})
-    read = "a reader by rules, where no answer is recorded" if recorded else "a reader by rules"
-    return (
-        "Percent, by literal match and polarity. Change: of both shares together, to no rule.",
-        "In brackets: 95 % bootstrap interval over whole histories. A blocked return holds nothing.",
-        "Rows and characters are those of a mean view; asked: pairs put to the verifier, which finds all compatible.",
-        f"{len(cases)} cases of {histories} histories; {read} in place of models.",
-        f"Embedder {embedder}; settings: {', '.join(settings) or 'usual'}.",
-    )
 
 
 def ways() -> dict[str, Rules]:
@@ -110,7 +98,7 @@ def measure(
         for name, method in methods.items():
             found.setdefault(name, []).append(_shares(case, method, checkpoint, reader))
         most = float(memora_values(reach(case, checkpoint))["via"])
-        size = SharesOfView(case.labels.cluster, most, 1.0, len(checkpoint.rows), 0, blocked=False, asked=0)
+        size = SharesOfView(case.labels.cluster, most, 1.0, most, len(checkpoint.rows), 0, blocked=False, asked=0)
         found.setdefault("ceiling of the checkpoint", []).append(size)
         watch()
     return found
@@ -138,6 +126,7 @@ def _shares(case: Case[MemoraLabels], method: Method, checkpoint: Checkpoint, re
         history=case.labels.cluster,
         holding=float(values["via"]),
         ended=float(values["iir"]),
+        fama=float(values["fama"]),
         rows=len(view.rows),
         chars=len(notes(view, checkpoint)),
         blocked=view.blocked,
@@ -160,6 +149,7 @@ def _row(name: str, own: Sequence[SharesOfView], before: Sequence[SharesOfView],
         f"{100 * mean(lambda one: one.holding):.1f}",
         f"{100 * mean(lambda one: one.ended):.1f}",
         "" if own is before else _change(own, before, seed),
+        f"{100 * mean(lambda one: one.fama):.1f}",
         f"{mean(lambda one: one.rows):.1f}",
         f"{mean(lambda one: one.chars):,.0f}",
         str(sum(one.blocked for one in own)),
@@ -170,11 +160,32 @@ def _row(name: str, own: Sequence[SharesOfView], before: Sequence[SharesOfView],
 def _change(own: Sequence[SharesOfView], before: Sequence[SharesOfView], seed: int) -> str:
     gains = [one.holding + one.ended - old.holding - old.ended for one, old in zip(own, before, strict=True)]
     samples = [Sample(one.history, "", gain) for one, gain in zip(own, gains, strict=True)]
-    said = f"{100 * sum(gains) / len(gains):+.1f}"
+    said = _signed(sum(gains) / len(gains))
     if len({one.history for one in own}) == 1:
         return said
     bounds = interval_of(resampled(samples, seed=seed).tolist(), seed=seed)
-    return f"{said} [{100 * bounds.low:+.1f}, {100 * bounds.high:+.1f}]"
+    return f"{said} [{_signed(bounds.low)}, {_signed(bounds.high)}]"
+
+
+def _signed(change: float) -> str:
+    # Adding nothing makes a zero of a negative one.
+    return f"{round(100 * change, 1) + 0.0:+.1f}"
+
+
+def kept_shares(
+    found: Mapping[str, Sequence[SharesOfView]], order: SharesOrder, cases: Sequence[Case[MemoraLabels]], name: str
+) -> KeptRun:
+    """The figures as a kept run. Their digest is that of how they came about and of each view's shares."""
+    facts = order.facts(cases)
+    rows = tuple(_row(way, own, found[BEFORE], order.seed) for way, own in found.items())
+    return KeptRun(
+        name=name,
+        digest=digest((facts, as_json(found))),
+        facts=facts,
+        short=f"{'; '.join(f'{what}: {said}' for what, said in facts)}.",
+        left_out=("A reader by rules compares rules with each other and estimates no model's figures.",),
+        tables=(KeptTable(title="what each rule does", columns=HEAD, rows=rows, note=NOTE),),
+    )
 
 
 def as_json(found: Mapping[str, Sequence[SharesOfView]]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from readmit.lab import Status, command, grouped
-from readmit_bench.commands import plan_command
-from readmit_bench.commands.options import FOLDER, POSITIVE, ROLES, models, study_options, what
+from readmit_bench.commands import memora_measures, plan_command
+from readmit_bench.commands.options import FOLDER, POSITIVE, ROLES, models, study_options
 
 if TYPE_CHECKING:
     from readmit.lab import Invocation
@@ -114,85 +114,6 @@ def report(invocation: Invocation, /, *, runs: tuple[Path, ...], to: Path, episo
         emit({"html": str(page), "markdown": str(page.with_suffix(".md"))})
     else:
         show(f"{one_line(str(page))} and {one_line(page.with_suffix('.md').name)}")
-
-
-@what("--data", type=FOLDER, required=True, metavar="DIR", help="Folder of Memora's release.")
-@what("--limit", type=POSITIVE, metavar="N", help="Only N questions.")
-@what("--seed", default=0, show_default=True, help="Seed of the questions that --limit takes and of the intervals.")
-@what(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE",
-    help="Change a setting, such as memora.retrieved_after=20. Repeatable.",
-)  # fmt: skip
-@models("--embedder", default="minilm", show_default=True, metavar="NAME", help="Embedder that ranks facts.")
-def retrieval(
-    invocation: Invocation, /, *, data: Path, limit: int | None, seed: int, settings: tuple[str, ...], embedder: str
-) -> None:
-    """Measure how much of what is asked for Memora's checkpoint holds: by words alone, and with facts fused.
-
-    No model is asked. The ceiling of the checkpoint bounds every method's view; the share that ordinary retrieval hands
-    over is shown beside it.
-    """
-    from readmit.lab import emit, progress, show
-    from readmit_bench.retrieval_measures import as_json, measure, notes, table
-    from readmit_bench.run_embedder import embedder_named
-    from readmit_bench.settings import Settings, overridden
-    from readmit_bench.studies import planned_cases, study_named
-
-    chosen = overridden(Settings(), settings)
-    study = study_named("memora")
-    found = planned_cases(study, data, limit=limit, stratified=False, seed=seed, settings=chosen)
-    with progress("Retrieving", 2 * len(found.cases)) as advance:
-        measured = measure(found.cases, chosen, embedder_named(embedder), seed=seed, watch=advance)
-    if invocation.json:
-        emit(as_json(measured))
-        return
-    show(table(measured), "")
-    for said in notes(measured):
-        show(said)
-
-
-@what("--data", type=FOLDER, required=True, metavar="DIR", help="Folder of Memora's release.")
-@what("--half", type=click.Choice(("other", "chosen")), default="other", show_default=True, help="Whose histories.")
-@what("--departure", type=float, multiple=True, metavar="SHARE", help="Only these departures, such as 0.5. Repeatable.")
-@what("--case", "named", multiple=True, metavar="NAME", help="Only these cases, of either half. Repeatable.")
-@what("--limit", type=POSITIVE, metavar="N", help="Only N cases.")
-@what("--seed", default=0, show_default=True, help="Seed of the cases that --limit takes and of the intervals.")
-@what("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Change a setting. Repeatable.")
-@models(
-    "--recorded", type=FOLDER, multiple=True, metavar="DIR", help="Batch directory whose answers are used. Repeatable."
-)
-@models("--embedder", default="minilm", show_default=True, metavar="NAME", help="Embedder that ranks facts.")
-def shares(
-    invocation: Invocation, /, *, data: Path, half: str, departure: tuple[float, ...], named: tuple[str, ...],
-    limit: int | None, seed: int, settings: tuple[str, ...], recorded: tuple[Path, ...], embedder: str,
-) -> None:  # fmt: skip
-    """Measure what each rule of readmit does to its views on Memora: no rule, each rule alone, all rules.
-
-    The share of what holds that is in the view, and the share of what ended that is not in it. Rules were written on
-    every other history, by name; the default is the other half. No model is asked: a reader by rules takes the place of
-    extractor, planner and linker, and recorded answers to the same requests come first.
-    """
-    import random
-
-    from readmit.lab import emit, progress, show
-    from readmit_bench.datasets.memora_cases import read_memora
-    from readmit_bench.evaluation.plain_reader import PlainReader
-    from readmit_bench.rule_shares import as_json, chosen_cases, measure, notes_on, table
-    from readmit_bench.run_embedder import embedder_named
-    from readmit_bench.settings import Settings, overridden
-
-    how = overridden(Settings(), settings)
-    cases = chosen_cases(read_memora(data, how.memora).cases, half=half, departures=departure, named=named)
-    if limit is not None and limit < len(cases):
-        cases = random.Random(seed).sample(cases, limit)  # noqa: S311  # repeatable
-    with progress("Measuring", len(cases)) as advance:
-        found = measure(cases, how, PlainReader(recorded), embedder_named(embedder), watch=advance)
-    if invocation.json:
-        emit(as_json(found))
-        return
-    show(table(found, seed), "")
-    for said in notes_on(cases, settings, embedder, recorded):
-        show(said)
 
 
 @click.argument("run", type=FOLDER, metavar="RUN")
@@ -310,8 +231,8 @@ for _name, _function, *_examples in (
         f"readmit bench run stale --data stale --out rounds {_BY_FILE}",
     ),
     ("plan", plan_command.plan, *plan_command.EXAMPLES),
-    ("retrieval", retrieval, "readmit bench retrieval --data memora"),
-    ("shares", shares, "readmit bench shares --data memora --set memora.retrieval=lexical"),
+    ("retrieval", memora_measures.retrieval, "readmit bench retrieval --data memora"),
+    ("shares", memora_measures.shares, *memora_measures.SHARES),
     ("list", list_all, "readmit bench list"),
     ("status", status, "readmit bench status smoke"),
     ("report", report, "readmit bench report smoke memora-views --to report"),

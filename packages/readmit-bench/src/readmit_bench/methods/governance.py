@@ -26,9 +26,10 @@ class Rules:
     """The rules of ``readmit`` that ``bench shares`` measures one at a time, and which of them the method has."""
 
     names: bool = False
-    """An update or deletion ends what it names, and values of one slot are handed over side by side. Without the rule
-    it ends whatever shares its slot, and a view has the newest value. Off: on the half that no rule was written on it
-    loses more of what holds than it takes out of what ended."""
+    """An update or deletion ends what it names. Without the rule it ends whatever shares its slot. Off: it takes out
+    less of what ended than it keeps of what holds only where slots are coarse, which a model's are not."""
+    beside: bool = True
+    """Values of one slot are handed over side by side where nothing is asked about them. Before: the newest one."""
     lists: bool = True
     """A need that is planned as a list takes as many statements as fit. Before: a need took three, and one met it."""
     links: bool = True

@@ -322,7 +322,8 @@ class Governed:
         first = list(dict.fromkeys(known[name].row.id for name in outcome.chosen if name in known))
         if self._rules.drafts:
             linked = {known[name].row.id for name, needs in links.items() if needs and name in outcome.standing}
-            both = None if self._rules.rules.names else beside
+            # Where pairs are judged, the verdicts say which values of a slot stand side by side.
+            both = None if self._rules.rules.beside and self._tuning.explicit else beside
             enough = (order.budget.at_most or ENOUGH) if self._rules.rules.rows else ENOUGH
             rows = composed(order, standing, chosen=first, linked=linked, beside=both, enough=enough)
             return by_relevance(order, rows)

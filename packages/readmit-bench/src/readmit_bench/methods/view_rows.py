@@ -2,8 +2,8 @@
 
 A row is a statement about its speaker. If an extractor has read a session, only its extracted rows are statements, and
 turns that gave nothing are not, also where the whole session gave nothing. No two rows of a view say the same. Of two
-values of one slot the later one is handed over, unless the verifier found that both hold; with the rule
-``Rules.names``, both are.
+values of one slot the later one is handed over, unless the verifier found that both hold; where explicit operations
+decide and nothing is asked, both are (``Rules.beside``).
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from readmit_bench.results import Result, RunPlan
 
 NONE = "–"
+TIME = "Latency and calls"
 MOST_MISSING = 3
 
 TIME_NOTE = (
@@ -59,7 +60,7 @@ def _tables(present: dict[str, list[Result]]) -> Iterator[Table]:
         "n", "mean", "p50", "p95", "model mean", "model p50", "model p95", "calls", "retries", "repairs",
         "peak context",
     )  # fmt: skip
-    yield Table("Latency and calls", columns_of(("Method",), heads), _rows(present, _times), TIME_NOTE)
+    yield Table(TIME, columns_of(("Method",), heads), _rows(present, _times), TIME_NOTE)
     asked = {name: own for name, own in present.items() if any(result.usage for result in own)}
     heads = (
         "n", "tokens / episode", "p50", "p95", "judge / episode", "admitted / episode", "tokens / admitted item",
