@@ -276,7 +276,7 @@ def test_the_store_stays_until_its_user_says_so(repo: Path) -> None:
     install("claude-code")
     install("codex")
     store = project_of(repo).store
-    assert "because codex uses it" in install("claude-code", "--remove", "--yes").output
+    assert "because of codex" in install("claude-code", "--remove", "--yes").output
     assert store.exists()
     assert "What was remembered stays: 1 project" in install("codex", "--remove").output
     assert store.exists()
@@ -353,3 +353,5 @@ def test_the_agents_memory_is_imported(repo: Path) -> None:
     (repo / "CLAUDE.md").write_text("- The settings are in `pyproject.toml`.\n- The server is in `server.py`.\n")
     said = json.loads(install("claude-code", "--json").stdout)["imported"]
     assert (said["statements"], said["refuted"]) == (2, 1)
+    assert "from 1 memory file: 2 statements, 1 of them not true here" in install("claude-code").stdout
+    assert "from 0 memory files: 0 statements, 0 of them" in install("gemini").stdout, "of the files that it loads"

@@ -55,6 +55,9 @@ USER = "user"
 """The principal that memory lines, and a person's words, are written by."""
 PREFIX = "memory-"
 """How ids of items from memory files begin."""
+LATE = "not checked in time"
+BUSY = "another import is under way"
+"""Reasons for which a file is unread now and will be read soon."""
 _MOST_STATEMENTS = 5_000
 _MOST_ENDED = 400
 """Most items that one import ends. The policy limits how many a principal may end in an hour."""
@@ -87,7 +90,7 @@ def import_memory(
     make_private(project.folder)
     with _alone(project.folder / "memory.lock") as alone:
         if not alone:
-            return Imported(unread=(Unread("", "another import is under way"),))
+            return Imported(unread=(Unread("", BUSY),))
         unread: list[Unread] = []
         found = list(memory_sources(project, files, unread))
         sides = [_Side(workspace, project, task=task) for task in (project.task, None)]
@@ -109,6 +112,11 @@ def imported_lines(project: Project) -> dict[str, tuple[str, KnownLine]]:
     """The lines that have an item, by the item's id, each with its file's path."""
     known = (load_lines(_state_file(project, task)) for task in (project.task, None))
     return {line.item: (file.path, line) for one in known for file in one.files.values() for line in file.lines}
+
+
+def imported_files(project: Project) -> tuple[Path, ...]:
+    """The files that say what was imported: they change when an import finds something."""
+    return tuple(_state_file(project, task) for task in (project.task, None))
 
 
 def _summed(sides: Sequence[_Side], unread: Sequence[Unread]) -> Imported:
@@ -182,12 +190,13 @@ class _Side:
             for one in todo if len(todo) > 1 else ():
                 self._check([one], until)
         except CheckLimitError as error:
-            self.unread += [Unread(one.name, str(error)) for one in todo]
+            why = LATE if time.monotonic() >= until else str(error)
+            self.unread += [Unread(one.name, why) for one in todo]
 
     def _read(self, todo: Sequence[MemorySource], until: float) -> None:
         left = until - time.monotonic()
         if left <= 0:
-            raise CheckLimitError("no time left to read it")
+            raise CheckLimitError(LATE)
         paths = [one.path for one in todo]
         about, own = (paths, []) if self.task is not None else ([], paths)
         said = statements_apart(about, self._project.worktree, unchecked=own, seconds=left)

@@ -8,6 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from readmit.clients.hook import OTHER_SECONDS
 from readmit.clients.memory_import import imported_lines
 from readmit.clients.project import data_folder, spool_folder
 from readmit.clients.session import Session, session_agent
@@ -44,6 +45,21 @@ def test_memory_files_that_no_start_had_time_for_are_imported(shop: Shop) -> Non
     shop.workspace().close()
     work(shop)
     assert len(imported_lines(shop.project)) == 4
+
+
+def test_what_an_import_finds_that_a_start_had_no_time_for_is_said_at_a_prompt(shop: Shop) -> None:
+    shop.start(session="other")
+    shop.edit("CLAUDE.md", "- We ship on Monday.\n", "- We ship on Monday.\n- Pack with `make pack`.\n")
+    late = shop.hook("start", "startup", environment={OTHER_SECONDS: "0.9"})
+    assert "CLAUDE.md: not checked in time; that goes on, and a prompt will say what fell" in late.text
+    assert late.out_of_date == []
+    end = time.monotonic() + PATIENCE
+    while not any(line.finding for _, line in imported_lines(shop.project).values()):
+        assert time.monotonic() < end, "nobody went on"
+        time.sleep(0.1)
+    [line] = shop.prompt().out_of_date
+    assert "Pack with `make pack`." in line
+    assert shop.prompt().out == "", "it was told"
 
 
 def test_a_session_whose_lease_ran_out_departs(shop: Shop) -> None:

@@ -144,15 +144,17 @@ def _start(invocation: Invocation, project: Project, done: list[dict[str, Any]])
     if not (project.worktree / ".git").exists() and not files:
         invocation.say_lines("The first session in a repository starts its workspace.")
         return {}
-    from readmit.clients.memory_import import import_memory
+    from readmit.clients.memory_import import import_memory, imported_lines
 
     with open_project(project) as workspace:
         found = import_memory(workspace, project, files)
+    real = {str(path.resolve()) for path in files}
+    lines = [line for path, line in imported_lines(project).values() if path in real]
     invocation.say_lines(
         f"This project: {one_line(str(project.worktree))}, in {one_line(str(project.store))}",
         f"  role {ROLE}, task {project.task}",
-        f"  from {counted(len(files), 'memory file')}: {counted(found.statements, 'statement')}, "
-        f"{found.refuted} of them not true here",
+        f"  from {counted(len(files), 'memory file')}: {counted(len(lines), 'statement')}, "
+        f"{sum(bool(line.finding) for line in lines)} of them not true here",
         *(f"  not read: {one_line(f'{one.file} {one.why}'.strip())}" for one in found.unread),
         "Its policy, where it differs from the default (`readmit policy explain` says all):",
         *(f"  {one.group}.{one.setting} = {_shown(one.value)}: {one.reason}" for one in CHOICES),
@@ -173,7 +175,7 @@ def _forget(invocation: Invocation, done: list[dict[str, Any]], *, sure: bool, k
     size = sum(one.size for one in stores)
     where = f"{counted(len(stores), 'project')} ({size / 1e6:.1f} MB) in {one_line(str(data_folder()))}"
     if used := sorted({one.client for one in installed()}):
-        invocation.say_lines(f"What was remembered stays, because {', '.join(used)} uses it: {where}")
+        invocation.say_lines(f"What was remembered stays, because of {', '.join(used)}: {where}")
         return {"stores": [str(one.store) for one in stores]}
     asked = not keep and not sure and sys.stdin.isatty() and not invocation.json
     if not keep and (sure or (asked and click.confirm(f"Delete what was remembered about {where}?", default=False))):
