@@ -344,6 +344,32 @@ def test_memory_files_are_those_that_the_client_loads(tmp_path: Path, home: Path
     assert CLIENTS["codex"].memory_files(project) == (top / "AGENTS.md",)
 
 
+IMPORTS = {
+    "a file beside it": ("@AGENTS.md", ["CLAUDE.md", "AGENTS.md"]),
+    "by another file": ("See @docs/rules.md.", ["CLAUDE.md", "docs/rules.md", "docs/more.md"]),
+    "one that names itself": ("@./CLAUDE.md @AGENTS.md", ["CLAUDE.md", "AGENTS.md"]),
+    "in code": ("`@AGENTS.md`\n```\n@AGENTS.md\n```\n", ["CLAUDE.md"]),
+    "an address": ("Write to a@AGENTS.md.", ["CLAUDE.md"]),
+    "a file that is not there": ("@none.md", ["CLAUDE.md"]),
+    "a file of another kind": ("@package.json", ["CLAUDE.md"]),
+    "out of the checkout": ("@../private.md @~/private.md @out.md", ["CLAUDE.md"]),
+}
+
+
+@pytest.mark.parametrize("case", IMPORTS)
+def test_files_that_a_memory_file_imports_are_memory(case: str, repo: Path, home: Path) -> None:
+    said, names = IMPORTS[case]
+    for place in (repo.parent / "private.md", home / "private.md", repo / "AGENTS.md", repo / "package.json"):
+        place.write_text("- Private.\n")
+    (repo / "out.md").symlink_to(repo.parent / "private.md")
+    (repo / "docs").mkdir()
+    (repo / "docs/rules.md").write_text("@more.md\n@rules.md\n")
+    (repo / "docs/more.md").write_text("- More.\n")
+    (repo / "CLAUDE.md").write_text(said)
+    found = CLIENTS["claude-code"].memory_files(project_of(repo))
+    assert [path.relative_to(repo).as_posix() for path in found] == names
+
+
 def test_the_agents_memory_is_imported(repo: Path) -> None:
     (repo / "server.py").write_text("PORT = 1\n")
     git("add", "-A", cwd=repo)

@@ -37,6 +37,7 @@ def check_prompt(hook: Hook, session: Session) -> HookStatus | None:
 def _checked(
     hook: Hook, workspace: Workspace, project: Project, session: Session, held: SessionFile
 ) -> HookStatus | None:
+    from readmit.clients.memory_import import imported_files
     from readmit.clients.moments.absence_of_session import leave
     from readmit.clients.moments.session_handover import LEASE, RENEWED, SessionHandover
     from readmit.clients.moments.session_start import import_in_time, loaded_files
@@ -46,6 +47,7 @@ def _checked(
 
     versions, files = file_versions(held.files), loaded_files(project, session)
     imported = import_in_time(workspace, project, files, hook)
+    versions |= file_versions(map(str, imported_files(project)))
     agent = session_agent(workspace, project, session)
     if not _fell(workspace, project, files, held) and not is_over(desk_of(workspace).writer, agent.identity):
         if time.time() >= held.renew:
@@ -75,8 +77,8 @@ def _fell(workspace: Workspace, project: Project, files: Sequence[Path], held: S
     if any(name not in now or now[name][1].finding for name in held.lines):
         return True
     # Found wrong by an import that the session's start did not wait for.
-    loaded, told = {os.path.realpath(path) for path in files}, set(held.withdrawn)
-    wrong = {name: path for name, (path, line) in now.items() if line.finding and name not in told}
+    loaded, known = {os.path.realpath(path) for path in files}, set(held.withdrawn)
+    wrong = {name: path for name, (path, line) in now.items() if line.finding and name not in known}
     if any(os.path.realpath(path) in loaded for path in wrong.values()):
         return True
     probes = [msgspec.convert(one, FileProbe) for path in held.changed() for one in held.probes.get(path, ())]

@@ -50,14 +50,13 @@ class SessionHandover:
     def __init__(
         self, workspace: Workspace, project: Project, session: Session, files: Sequence[Path], imported: Imported
     ) -> None:
-        """``files`` are those that the client loads by itself, ``imported`` what was read of them just now."""
+        """``files`` are those that the client loads by itself, ``imported`` the import of just now."""
         self._workspace = workspace
         self._project = project
         self._session = session
         self._imported = imported
-        # What is not read yet is read while the session goes on: its prompts have to notice that.
-        waits = imported_files(project) if imported.unread else ()
-        self._awaited = file_versions(map(str, waits))
+        # Lines are also checked while the session goes on, and its prompts have to notice what that finds.
+        self._imports = file_versions(map(str, imported_files(project)))
         known = imported_lines(project)
         loaded = {os.path.realpath(path) for path in files}
         own = {path for path in {path for path, _ in known.values()} if os.path.realpath(path) in loaded}
@@ -122,7 +121,7 @@ class SessionHandover:
         held = SessionFile(
             cwd=str(self._project.worktree / self._project.package),
             lines=self._sorted.standing,
-            files={**file_versions(sorted(probes)), **self._files, **self._awaited},
+            files={**file_versions(sorted(probes)), **self._files, **self._imports},
             probes=probes,
             withdrawn=tuple(dict.fromkeys((*withdrawn, *fell)))[-_MOST_WITHDRAWN:],
             renew=time.time() + RENEWED,

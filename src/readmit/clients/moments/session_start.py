@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from readmit.clients.session import Session
     from readmit.workspace.workspace import Workspace
 
-_FOR_RETURN = 0.9
-"""Seconds of a moment that are kept for the return."""
+_FOR_RETURN = 0.45
+"""The share of a moment's time that is kept for the return."""
 _CONTINUES = frozenset({"resume", "compact", "fork"})
 
 
@@ -49,7 +49,7 @@ def start(hook: Hook, project: Project, session: Session, source: str) -> HookSt
         handover.decide(agent, also=lost, everything=not is_known and source in _CONTINUES)
         hook.answer.give(handover.text(is_new=not is_known))
         handover.keep(agent, withdrawn)
-    begin_late_work(hook.client, project, always=bool(imported.unread))
+    begin_late_work(hook.client, project, always=bool(imported.unread) or imported.is_behind)
     return handover.status()
 
 
@@ -60,7 +60,7 @@ def loaded_files(project: Project, session: Session) -> tuple[Path, ...]:
 
 def import_in_time(workspace: Workspace, project: Project, files: Sequence[Path], hook: Hook) -> Imported:
     """Import memory files. While another session imports the same ones, it is waited for."""
-    until = hook.until - _FOR_RETURN
+    until = hook.until - _FOR_RETURN * hook.seconds
     while True:
         imported = import_memory(workspace, project, files, deadline=until)
         if not any(one.why == BUSY for one in imported.unread) or time.monotonic() > until:
