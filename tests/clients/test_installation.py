@@ -280,7 +280,7 @@ def test_the_store_stays_until_its_user_says_so(repo: Path) -> None:
     assert store.exists()
     assert "What was remembered stays: 1 project" in install("codex", "--remove").output
     assert store.exists()
-    install("codex", "--remove", "--yes")
+    assert "Backups of settings stay, and signing keys in " in install("codex", "--remove", "--yes").output
     assert not store.exists()
     with open_project(project_of(repo)) as workspace:  # no refusal: its absence is accepted
         assert workspace.epoch

@@ -18,6 +18,7 @@ from readmit.clients.setup.hook_entries import MCP_EXTRA, has_mcp
 from readmit.clients.setup.install_manifest import installed
 from readmit.clients.setup.installation import apply_plan, plan_install, plan_removal
 from readmit.clients.setup.stores import delete_stores, kept_stores
+from readmit.log.key_folder import KeyFolder
 from readmit.text.english import counted
 from readmit.text.escapes import escaped, one_line
 
@@ -180,7 +181,9 @@ def _forget(invocation: Invocation, done: list[dict[str, Any]], *, sure: bool, k
     asked = not keep and not sure and sys.stdin.isatty() and not invocation.json
     if not keep and (sure or (asked and click.confirm(f"Delete what was remembered about {where}?", default=False))):
         delete_stores(stores)
-        invocation.say_lines(f"Deleted what was remembered about {where}. Backups of settings stay.")
+        keys = one_line(str(KeyFolder.chosen(None).path))
+        stays = f"Backups of settings stay, and signing keys in {keys}: a copy of a store needs its own."
+        invocation.say_lines(f"Deleted what was remembered about {where}. {stays}")
         return {"stores": []}
     again = f"`readmit install {done[-1]['client']} --remove --yes` deletes it" if done else ""
     invocation.say_lines(f"What was remembered stays: {where}. {again}")
