@@ -99,6 +99,8 @@ TRUE = (
     "Requests go to FastAPI, and state to Zustand. Sessions are in Redis.",
     "Never use Flask. State is not kept in MobX.",
     "We moved from Flask to FastAPI. MobX was removed in May.",
+    "Use FastAPI instead of Flask. This release drops MobX. Remove Flask from the image.",
+    "The migration off MobX is done; Zustand rather than MobX.",
     "Flask is what a chemist has.",  # the first word of a sentence begins with a capital
     "Fill the flask before you start.",
     "It is built with React 19, needs Python 3.12 and listens on 7200.",

@@ -73,7 +73,9 @@ _SAID_VALUE = (
 _PACKAGE = re.compile(r"(?<![\w@/.:#-])([A-Za-z](?:[\w.-]*\w)?)(?![\w/(:@-]|\.\w)")
 _USED = re.compile(r"\b(?:in|with|by|via|uses?|used|using|through)\s+$", re.IGNORECASE)
 _ALONE = re.compile(r"\s*(?:$|[.,;:)+&]|and\b|for\b)")
-_NOT_USED = re.compile(r"\b(?:not|n't|never|avoid|without|no|from|like|unlike|or)\b", re.IGNORECASE)
+_NOT_USED = re.compile(
+    r"\b(?:not|n't|never|avoid|without|no|from|like|unlike|or|off|migrat\w+|switch\w*|port(?:ed|ing))\b", re.IGNORECASE
+)
 _NAMES = re.compile(r"`[^`]*`|[\w.-]*[/_.][\w./-]+")
 _CODE_FILE = r"`(?P<file>[\w./-]+\.(?:py|[cm]?[jt]sx?|go|rs))`"
 _IN_FILE = re.compile(rf"`([^`]+)` (?:(?:is |are )?(?:defined |declared |found )?|lives |stands )in {_CODE_FILE}")
@@ -111,7 +113,7 @@ def _is_gone(span: MemorySpan) -> bool:
     at = said.find(name)
     if at >= 0:
         before, words = words[max(0, at - _NEAR) : at], words[max(0, at - _NEAR) : at + len(name) + _NEAR]
-    ahead = before if at >= 0 else words
+    ahead = before if at >= 0 and span.kind != "words" else words  # names may be anywhere in words
     return any((GONE.search(_KEPT.sub("", words)), _BEFORE.search(ahead), _TAKEN.search(_KEPT.sub("", ahead))))
 
 
