@@ -13,6 +13,7 @@ from tests.clients.told import NOT_CHECKED, withdrawn_in
 
 from benchmarks.week.commits import COMMITS, start_repository
 from benchmarks.week.sessions import BECOME_FALSE, SESSIONS
+from readmit.clients.memory_import import LATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,7 +82,7 @@ def _count(number: int, request: list[str], lines: Iterable[str]) -> Count:
         standing=tuple(line for line in there if line in false and line not in withdrawn),
         wronged=tuple(line for line in there if line not in false and line in withdrawn),
         true=sum(line not in false for line in there),
-        late=any(NOT_CHECKED in text or ": timeout: " in text for text in request[-1:]),
+        late=any(NOT_CHECKED in text or f": {LATE}" in text for text in request[-1:]),
     )
 
 

@@ -111,6 +111,16 @@ def test_what_sessions_hold_and_a_fault_that_repeats_it(desk: Written) -> None:
     assert load_session(other) is not None, "a session of another project keeps what it holds"
 
 
+def test_a_command_that_finds_no_store_names_the_one_of_the_checkout(
+    desk: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(desk.top)
+    said = run("forget", "mail-17", "--reason", "asked for", "--yes", status=1).output
+    assert f"what coding agents remember about this checkout is in `--db {desk.project.store}`" in said
+    monkeypatch.chdir(desk.top.parent)
+    assert "run `readmit init --db readmit.db`" in run("forget", "x", "--reason", "asked", "--yes", status=1).output
+
+
 def test_it_waits_for_what_is_being_taken_in(desk: Written) -> None:
     desk.says("codex", SAID)
     desk.take()

@@ -276,11 +276,11 @@ def test_the_store_stays_until_its_user_says_so(repo: Path) -> None:
     install("claude-code")
     install("codex")
     store = project_of(repo).store
-    assert "because codex uses it" in install("claude-code", "--remove", "--yes").output
+    assert "because of codex" in install("claude-code", "--remove", "--yes").output
     assert store.exists()
     assert "What was remembered stays: 1 project" in install("codex", "--remove").output
     assert store.exists()
-    install("codex", "--remove", "--yes")
+    assert "Backups of settings stay, and signing keys in " in install("codex", "--remove", "--yes").output
     assert not store.exists()
     with open_project(project_of(repo)) as workspace:  # no refusal: its absence is accepted
         assert workspace.epoch
@@ -344,6 +344,32 @@ def test_memory_files_are_those_that_the_client_loads(tmp_path: Path, home: Path
     assert CLIENTS["codex"].memory_files(project) == (top / "AGENTS.md",)
 
 
+IMPORTS = {
+    "a file beside it": ("@AGENTS.md", ["CLAUDE.md", "AGENTS.md"]),
+    "by another file": ("See @docs/rules.md.", ["CLAUDE.md", "docs/rules.md", "docs/more.md"]),
+    "one that names itself": ("@./CLAUDE.md @AGENTS.md", ["CLAUDE.md", "AGENTS.md"]),
+    "in code": ("`@AGENTS.md`\n```\n@AGENTS.md\n```\n", ["CLAUDE.md"]),
+    "an address": ("Write to a@AGENTS.md.", ["CLAUDE.md"]),
+    "a file that is not there": ("@none.md", ["CLAUDE.md"]),
+    "a file of another kind": ("@package.json", ["CLAUDE.md"]),
+    "out of the checkout": ("@../private.md @~/private.md @out.md", ["CLAUDE.md"]),
+}
+
+
+@pytest.mark.parametrize("case", IMPORTS)
+def test_files_that_a_memory_file_imports_are_memory(case: str, repo: Path, home: Path) -> None:
+    said, names = IMPORTS[case]
+    for place in (repo.parent / "private.md", home / "private.md", repo / "AGENTS.md", repo / "package.json"):
+        place.write_text("- Private.\n")
+    (repo / "out.md").symlink_to(repo.parent / "private.md")
+    (repo / "docs").mkdir()
+    (repo / "docs/rules.md").write_text("@more.md\n@rules.md\n")
+    (repo / "docs/more.md").write_text("- More.\n")
+    (repo / "CLAUDE.md").write_text(said)
+    found = CLIENTS["claude-code"].memory_files(project_of(repo))
+    assert [path.relative_to(repo).as_posix() for path in found] == names
+
+
 def test_the_agents_memory_is_imported(repo: Path) -> None:
     (repo / "server.py").write_text("PORT = 1\n")
     git("add", "-A", cwd=repo)
@@ -353,3 +379,5 @@ def test_the_agents_memory_is_imported(repo: Path) -> None:
     (repo / "CLAUDE.md").write_text("- The settings are in `pyproject.toml`.\n- The server is in `server.py`.\n")
     said = json.loads(install("claude-code", "--json").stdout)["imported"]
     assert (said["statements"], said["refuted"]) == (2, 1)
+    assert "from 1 memory file: 2 statements, 1 of them not true here" in install("claude-code").stdout
+    assert "from 0 memory files: 0 statements, 0 of them" in install("gemini").stdout, "of the files that it loads"

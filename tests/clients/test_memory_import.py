@@ -114,7 +114,7 @@ def test_importing_again_writes_nothing(desk: Desk) -> None:
     desk.load()
     before = desk.workspace.epoch
     started = time.monotonic()
-    assert desk.load()[1:] == (0, 0, 0, 0, ())
+    assert desk.load()[1:6] == (0, 0, 0, 0, ())
     assert time.monotonic() - started < 1, "no check ran"
     assert desk.workspace.epoch == before
 
@@ -192,7 +192,7 @@ def test_an_edit_of_the_code_that_keeps_the_name_costs_nothing(desk: Desk) -> No
     desk.write("Makefile", "ship: test lint\n\ttrue\n\ntest:\n\tpytest -x\n\nlint:\n\truff\n")
     assert desk.held() == SAID
     before = desk.workspace.epoch
-    assert desk.load()[1:] == (0, 0, 0, 0, ())
+    assert desk.load()[1:6] == (0, 0, 0, 0, ())
     assert desk.workspace.epoch == before
 
 
@@ -262,13 +262,13 @@ def test_an_import_ends_no_more_items_than_one_writer_may(desk: Desk) -> None:
         ["more than 400 lines changed; the next import does the rest"],
     )
     assert desk.load("NOTES.md").revoked == 50
-    assert desk.load("NOTES.md")[1:] == (0, 0, 0, 0, ())
+    assert desk.load("NOTES.md")[1:6] == (0, 0, 0, 0, ())
 
 
 def test_a_deleted_file_revokes_its_lines_and_another_clients_files_stay(desk: Desk) -> None:
     desk.write("AGENTS.md", "- One.\n")
     desk.load("CLAUDE.md", "AGENTS.md")
-    assert desk.load("CLAUDE.md")[1:] == (0, 0, 0, 0, ()), "AGENTS.md was not asked for, and is there"
+    assert desk.load("CLAUDE.md")[1:6] == (0, 0, 0, 0, ()), "AGENTS.md was not asked for, and is there"
     (desk.top / "AGENTS.md").unlink()
     assert desk.load("CLAUDE.md").revoked == 1
     assert desk.held() == SAID
@@ -327,6 +327,14 @@ def test_a_malformed_file_does_not_keep_others_out(desk: Desk) -> None:
     done = desk.load("CLAUDE.md", "facts.json")
     assert done.recorded == 6
     assert [(one.file, "not a JSON list" in one.why) for one in done.unread] == [("facts.json", True)]
+
+
+def test_a_file_that_is_too_much_for_a_check_does_not_keep_others_out(desk: Desk) -> None:
+    desk.write("NOTES.md", "- We ship on Monday.\n")
+    desk.write("AGENTS.md", f"- `src/{'a/' * 3_000}b.py`\n")
+    done = desk.load("NOTES.md", "AGENTS.md")
+    assert desk.held() == ["We ship on Monday."]
+    assert [(one.file, "a name of 6,008 characters" in one.why) for one in done.unread] == [("AGENTS.md", True)]
 
 
 def test_a_link_within_the_project_is_followed_once_and_one_out_of_it_never(desk: Desk, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ QUOTING = (OUT, "In doubt", "Owed", "Holds", "New since you left")
 """Sections whose entries are texts that somebody wrote."""
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)( ?)(.+?)\2(?<!`)\1(?!`)")
 _PARTS = re.compile(r"- @(?: \(@\))?(?:: @)?(?:; instead: @)?")
-_COUNTED = re.compile(r"- \d+ more, left out for lack of room")
+_COUNTED = re.compile(r"- \d+ more, not named here")
 
 
 class Section(NamedTuple):

@@ -26,6 +26,8 @@ class NameKind(StrEnum):
     """A name with its value, as ``MAX_LINES = 5``."""
     COMMAND = "command"
     VERSION = "version"
+    PACKAGE = "package"
+    """A package that a manifest declares, in words."""
     CHANGE = "change"
     """A file that a statement names changed, and a model finds that the statement no longer holds."""
 

@@ -13,12 +13,18 @@ from readmit.check.languages.package_scripts import PackageScripts
 from readmit.check.languages.task_runners import TaskRunners
 from readmit.check.make_rules import targets_in
 from readmit.check.subcommands import Subcommands, subcommands_of
-from readmit.check.working_tree import as_table
+from readmit.check.working_tree import as_table, is_test
 
 if TYPE_CHECKING:
     from readmit.check.python import ProjectModules
     from readmit.check.working_tree import WorkTree
 
+_ENDINGS = {
+    "python": (".py",),
+    "go": (".go",),
+    "rust": (".rs",),
+    "script": (".js", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".jsx"),
+}
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 
 
@@ -31,6 +37,7 @@ class ProjectCommands:
         self._runners = TaskRunners(tree)
         self._scripts = PackageScripts(tree)
         self._subcommands: dict[str, Subcommands] = {}
+        self._words: dict[str, frozenset[str]] = {}
 
     def answer(self, name: str, how: str) -> CommandAnswer:
         """Whether a command can be run. ``how`` is ``make``, ``npm``, ``python -m`` or a subcommand's name."""
@@ -50,8 +57,11 @@ class ProjectCommands:
     @cached_property
     def _projects(self) -> list[dict[str, Any]]:
         """The Python projects of the tree, that of the root first."""
-        paths = sorted(self._tree.names.get("pyproject.toml", ()), key=len)
-        return [as_table(self._tree.table(path).get("project")) for path in paths]
+        return [as_table(one.get("project")) for one in self._pyprojects]
+
+    @cached_property
+    def _pyprojects(self) -> list[dict[str, Any]]:
+        return [self._tree.table(path) for path in sorted(self._tree.names.get("pyproject.toml", ()), key=len)]
 
     @cached_property
     def programs(self) -> dict[str, str]:
@@ -59,14 +69,25 @@ class ProjectCommands:
         crates = self._runners.cargo("bin") or frozenset()
         # The folder of a main package is what Go calls the program.
         mains = {path.split("/")[-2] for path in self._tree.names.get("main.go", ()) if path.startswith("cmd/")}
+        poetry = [as_table(as_table(one.get("tool")).get("poetry")) for one in self._pyprojects]
         return {
             **dict.fromkeys(crates | ({CARGO_RUN} if crates else set()), "rust"),
             **dict.fromkeys(mains, "go"),
             **dict.fromkeys(self._scripts.programs, "script"),
             **dict.fromkeys(
-                (name for project in self._projects for name in as_table(project.get("scripts"))), "python"
+                (name for project in (*self._projects, *poetry) for name in as_table(project.get("scripts"))), "python"
             ),
         }
+
+    def words_of(self, program: str) -> frozenset[str]:
+        """Every word and option in the code of an own program's language, tests apart."""
+        language = self.programs[program]
+        if language not in self._words:
+            endings = _ENDINGS[language]
+            self._words[language] = self._tree.words_of(
+                path for path in self._tree.files_of_code() if path.endswith(endings) and not is_test(path)
+            )
+        return self._words[language]
 
     def subcommands(self, program: str) -> Subcommands:
         """First words that an own program takes."""

@@ -13,23 +13,28 @@ from urllib.parse import unquote
 
 from readmit.check.check_values import Mention, NameKind, StatementPlace, Unchecked
 from readmit.check.command_lines import command_named, extras_named, is_path, without_lines
+from readmit.check.declared.versions import tool
 from readmit.check.languages.named_imports import LANGUAGES, other_imports, python_imports
 from readmit.check.markdown_statements import MemorySpan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 GONE = re.compile(
-    r"\b(once|becomes?|became|drops?"
-    r"|no longer|not anymore|any ?more|removed?|removing|deleted?|dropped|deprecated|obsolete|renamed|formerly"
+    r"\b(once|becomes?|became"
+    r"|no longer|not anymore|any ?more|removed|removing|deleted|dropped|deprecated|obsolete|renamed|formerly"
     r"|previously|used to|replaced|replaces|superseded|moved|gone|retired|legacy|migrated|will be|planned"
     r"|to-?do)\b",
     re.IGNORECASE,
 )
 _KEPT = re.compile(
-    r"\b(?:cannot|can't|never|not)(?: be)? (?:moved?|removed?|deleted?|renamed?|dropped)\b", re.IGNORECASE
+    r"\b(?:cannot|can't|never|not|nothing(?: is)?|is ever)(?: be| is)?(?: ever| really)?"
+    r" (?:moved?|removed?|deleted?|renamed?|dropped)\b",
+    re.IGNORECASE,
 )
 """Words that deny a change, which then did not happen."""
+_TAKEN = re.compile(r"\b(?:drops?|removes?|deletes?)\b", re.IGNORECASE)
+"""Words that take away the name after them, not the one before them."""
 _BEFORE = re.compile(r"\b(?:instead of|rather than|in place of)\b", re.IGNORECASE)
 """Words before a name that is not to be used, and may be gone."""
 _PLACEHOLDER = re.compile(
@@ -54,7 +59,23 @@ _SETTING = re.compile(
 # ``name=value`` without a gap is a parameter of some call.
 _SMALL_VERSION = re.compile(r"\b([a-z][a-z0-9_-]{2,})\s+(?:>=\s*|v)?(\d+(?:\.\d+){1,2})(?![\w%.]*[\w%])")
 """A package is often written small. It is looked for only if the project declares it."""
-_PORT = re.compile(r"\b(?:port (?:is |number )?|localhost:)(\d{4,5})\b", re.IGNORECASE)
+_PORT = re.compile(
+    r"\b(?:port (?:is |number )?|localhost:"
+    r"|(?:listen(?:s|ing)?|serv(?:es|ed|ing)|runs?|running|bound|binds|reachable|published|exposed)"
+    r"(?: \w+)? (?:on|at) :?(?!(?:19|20)\d\d\b))(\d{4,5})\b(?!\.?\d)",
+    re.IGNORECASE,
+)
+_SAID_VALUE = (
+    r"`{}`\s*(?:(?:is|are)(?: set to| limited to)?|defaults to|=|:|\()\s*`?"
+    r"(-?\d[\d_]*(?:\.\d+)?|true|false|True|False)(?![\w.%]*[\w%])(?!`?,?\s*(?:times|x|in|for|on|when|if|unless|during|or)\b)"
+)
+"""A value that words give a name."""
+_PACKAGE = re.compile(r"(?<![\w@/.:#-])([A-Za-z](?:[\w.-]*\w)?)(?![\w/(:@-]|\.\w)")
+_USED = re.compile(r"\b(?:in|with|by|via|uses?|used|using|through)\s+$", re.IGNORECASE)
+_ALONE = re.compile(r"\s*(?:$|[.,;:)+&]|and\b|for\b)")
+_NOT_USED = re.compile(
+    r"\b(?:not|n't|never|avoid|without|no|from|like|unlike|or|off|migrat\w+|switch\w*|port(?:ed|ing))\b", re.IGNORECASE
+)
 _NAMES = re.compile(r"`[^`]*`|[\w.-]*[/_.][\w./-]+")
 _CODE_FILE = r"`(?P<file>[\w./-]+\.(?:py|[cm]?[jt]sx?|go|rs))`"
 _IN_FILE = re.compile(rf"`([^`]+)` (?:(?:is |are )?(?:defined |declared |found )?|lives |stands )in {_CODE_FILE}")
@@ -64,19 +85,20 @@ _NEAR = 50
 """Characters on each side of a name that are read as its context."""
 
 
-def mentions_in(span: MemorySpan) -> Iterator[Mention | Unchecked]:
-    """The names in a piece of a memory file, checkable or not."""
+def mentions_in(span: MemorySpan, packages: Collection[str] = ()) -> Iterator[Mention | Unchecked]:
+    """The names in a piece of a memory file, checkable or not. ``packages`` are those that words may name."""
     if span.kind not in {"block", "command"} and _is_gone(span):
         if span.kind in {"code", "link"}:
             yield Unchecked(span.place, span.text, "the sentence says that something is gone or to come")
         return
     match span.kind:
         case "code":
-            yield from _code(span.text.strip(), span.place)
+            yield from _code(span.text.strip(), span.place, packages)
         case "link":
             yield from _link(span.text, span.place)
         case "words":
             yield from _words(span.text, span.place)
+            yield from _packages(span.text, span.place, packages)
         case "block":
             yield from _block(span)
         case "command":
@@ -91,10 +113,11 @@ def _is_gone(span: MemorySpan) -> bool:
     at = said.find(name)
     if at >= 0:
         before, words = words[max(0, at - _NEAR) : at], words[max(0, at - _NEAR) : at + len(name) + _NEAR]
-    return GONE.search(_KEPT.sub("", words)) is not None or _BEFORE.search(before if at >= 0 else words) is not None
+    ahead = before if at >= 0 and span.kind != "words" else words  # names may be anywhere in words
+    return any((GONE.search(_KEPT.sub("", words)), _BEFORE.search(ahead), _TAKEN.search(_KEPT.sub("", ahead))))
 
 
-def _code(text: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
+def _code(text: str, place: StatementPlace, packages: Collection[str]) -> Iterator[Mention | Unchecked]:
     if extras := extras_named(text, place):
         yield from extras
         return
@@ -113,7 +136,13 @@ def _code(text: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
         yield Unchecked(place, text, why)
     elif command := command_named(text, place):
         yield from command
-    elif is_path(path := without_lines(text)):
+    else:
+        yield from _name(text, place, packages)
+
+
+def _name(text: str, place: StatementPlace, packages: Collection[str]) -> Iterator[Mention | Unchecked]:
+    """A single name: a path, an option, a symbol, or a package."""
+    if is_path(path := without_lines(text)):
         yield Mention(place, NameKind.PATH, path)
     elif option := _OPTION.match(text):
         yield Mention(place, NameKind.OPTION, option[1])
@@ -121,6 +150,10 @@ def _code(text: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
         name = re.sub(r"::|#", ".", symbol[1])
         yield Mention(place, NameKind.SYMBOL, name, _file_beside(text, place))
         yield from (Mention(place, NameKind.PARAMETER, one, name) for one in _keywords(text))
+        if said := re.search(_SAID_VALUE.format(re.escape(text)), place.statement):
+            yield Mention(place, NameKind.SETTING, name, said[1])
+    elif tool(text) in packages and not _NOT_USED.search(place.statement):
+        yield Mention(place, NameKind.PACKAGE, text)
     else:
         yield Unchecked(place, text, "not the name of a file, a symbol or a command")
 
@@ -192,8 +225,22 @@ def _words(text: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
             yield Mention(place, NameKind.PATH, found[0])
     for port in _PORT.findall(text):
         yield Mention(place, NameKind.SETTING, "port", port)
-    for tool, version in (*_VERSION.findall(text), *_SMALL_VERSION.findall(text)):
-        yield Mention(place, NameKind.VERSION, version, tool)
+    for name, version in (*_VERSION.findall(text), *_SMALL_VERSION.findall(text)):
+        yield Mention(place, NameKind.VERSION, version, name)
+
+
+def _packages(text: str, place: StatementPlace, packages: Collection[str]) -> Iterator[Mention]:
+    """Names of packages: with a capital within a sentence, in a list, or after a word like "with"."""
+    if _NOT_USED.search(place.statement):
+        return
+    for found in _PACKAGE.finditer(text) if packages else ():
+        name, before = found[1], text[: found.start()]
+        if tool(name) not in packages:
+            continue
+        is_first = not before.strip() or before.rstrip().endswith((".", "!", "?"))
+        ends = _ALONE.match(text, found.end()) is not None
+        if (ends if is_first else True) if name != name.lower() else (ends and _USED.search(before)):
+            yield Mention(place, NameKind.PACKAGE, name)
 
 
 def _block(span: MemorySpan) -> Iterator[Mention | Unchecked]:

@@ -8,7 +8,7 @@ import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from readmit.check.versions import declared
+from readmit.check.declared.versions import declared
 from readmit.check.working_tree import is_test
 from readmit.records.error_types import CheckLimitError
 

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING
 
 from readmit.check.check_values import CheckedStatement, CheckFinding, CheckReport, Mention, NameKind, Unchecked
 from readmit.check.command_lines import EXTRA, may_be_member
+from readmit.check.declared.packages import ProjectPackages
+from readmit.check.declared.setting_values import NEVER, settings_checked
+from readmit.check.declared.versions import admits, declared, tool
 from readmit.check.languages.members import Members
 from readmit.check.languages.other_modules import OtherModules
 from readmit.check.markdown_statements import headings
@@ -23,7 +26,6 @@ from readmit.check.named_commands import ProjectCommands
 from readmit.check.named_paths import ProjectPaths
 from readmit.check.named_things import file_around, mentions_in
 from readmit.check.python import ProjectModules, missing_parameters, with_method
-from readmit.check.versions import admits, declared, tool
 from readmit.check.vouchers import Vouchers
 from readmit.check.working_tree import LONGEST_PATH, is_test
 from readmit.records.error_types import CheckLimitError
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from readmit.check.memory_files import MemoryFiles
     from readmit.check.working_tree import Departed, WorkTree
 
-NEVER = "nothing of this name was ever here"
 _LIKE, _SAME = 0.6, 0.9
 """Least share of letters in common of a name that may be meant, and of one that must be."""
 _LONG = 8
@@ -45,12 +46,12 @@ _EVERYWHERE = {"--help", "--version"}
 """Options that libraries add by themselves."""
 _TOOLS = ("make", "just", "cargo", "compose", "npm", "python -m", EXTRA)
 _WORD = re.compile(r"\w+")
-_LITERAL = re.compile(r"-?[\w./:-]+")
 
 
 def check_memories(memories: MemoryFiles) -> CheckReport:
     """Check every name in the memory files against the tree."""
-    outcomes = list(_Check(memories.tree).run(_bounded(memories)).values())
+    check = _Check(memories.tree)
+    outcomes = list(check.run(_bounded(memories, check.packages)).values())
     findings = tuple(one for one in outcomes if isinstance(one, CheckFinding))
     unchecked = tuple(one for one in outcomes if isinstance(one, Unchecked))
     return CheckReport(
@@ -65,12 +66,13 @@ def check_memories(memories: MemoryFiles) -> CheckReport:
 def check_statements(memories: MemoryFiles, unchecked: Collection[str] = ()) -> Iterator[CheckedStatement]:
     """Each statement with the findings against it and the vouchers for it. ``unchecked`` files are read alone."""
     check = _Check(memories.tree)
-    outcomes = check.run(one for one in _bounded(memories) if one.place.file not in unchecked)
+    outcomes = check.run(one for one in _bounded(memories, check.packages) if one.place.file not in unchecked)
     vouchers = check.vouchers(one for one in outcomes.values() if isinstance(one, Mention))
     for said in memories.statements:
         if not said.text:
             continue
-        names = dict.fromkeys(one for span in said.spans for one in mentions_in(span) if isinstance(one, Mention))
+        mentions = (one for span in said.spans for one in mentions_in(span, check.packages))
+        names = dict.fromkeys(one for one in mentions if isinstance(one, Mention))
         findings = [out for one in names if isinstance(out := outcomes.get(one), CheckFinding)]
         yield CheckedStatement(
             file=said.file,
@@ -84,11 +86,11 @@ def check_statements(memories: MemoryFiles, unchecked: Collection[str] = ()) -> 
         )
 
 
-def _bounded(memories: MemoryFiles) -> Iterator[Mention | Unchecked]:
+def _bounded(memories: MemoryFiles, packages: Collection[str]) -> Iterator[Mention | Unchecked]:
     """The names in memory files; refused if there are more than people and agents write."""
     count = 0
     for span in memories.spans:
-        for one in mentions_in(span):
+        for one in mentions_in(span, packages):
             count += 1
             where = f"{one.place.file}, line {one.place.line}"
             if count > MOST_NAMES:
@@ -112,6 +114,7 @@ class _Check:
         self._other_modules = OtherModules(tree)
         self._commands = ProjectCommands(tree, self._modules)
         self._declared = declared(tree)
+        self._packages = ProjectPackages(tree)
 
     def run(self, mentions: Iterable[Mention | Unchecked]) -> dict[Mention | Unchecked, Outcome]:
         """The outcome of each distinct mention, in order."""
@@ -133,14 +136,20 @@ class _Check:
             ({NameKind.PARAMETER}, self._parameters),
             ({NameKind.SETTING}, self._settings),
             ({NameKind.VERSION}, self._versions),
+            ({NameKind.PACKAGE}, self._named_packages),
         ):
             chosen = [one for one in asked if one.kind in kinds]
             decided.update(zip(chosen, decide(chosen), strict=True))
         return decided
 
+    @property
+    def packages(self) -> Collection[str]:
+        """The packages that words may name."""
+        return self._packages.known
+
     def vouchers(self, held: Iterable[Mention]) -> dict[Mention, tuple[Voucher, ...]]:
         """The places of the tree that vouch for names that hold."""
-        return Vouchers(self._tree, self._places, self._modules).of(held)
+        return Vouchers(self._tree, self._places, self._modules, self._packages).of(held)
 
     def _paths(self, mentions: list[Mention]) -> Iterator[Outcome]:
         absent = [one for one in mentions if not self._places.found(one)]
@@ -182,7 +191,7 @@ class _Check:
         members = Members(self._tree, [pair for one in mentions if (pair := _pair(one)) and pair[0] in present])
         for one in mentions:
             parts = _parts(one)
-            absent = [part for part in parts if part not in present and _bare(part) not in present]
+            absent = [part for part in parts if not self._is_present(one, part, present)]
             past = next((part for whole in absent for part in _variants(whole) if part in removed), "")
             if self._modules.is_own(one.name) and self._modules.file(one.name) is not None:
                 yield one
@@ -201,6 +210,12 @@ class _Check:
                 yield self._not_in(one.more, one, parts[-1])
             else:
                 yield one
+
+    def _is_present(self, one: Mention, part: str, present: Collection[str]) -> bool:
+        """Whether code has a name. An option of an own program stands in code of that program's language."""
+        if one.kind is NameKind.OPTION and one.more in self._commands.programs and part not in _EVERYWHERE:
+            present = self._commands.words_of(one.more)
+        return part in present or _bare(part) in present
 
     def _lacks(self, dotted: str, present: Collection[str]) -> str:
         """The missing part of a name that begins with an own module or package; empty if nothing is."""
@@ -254,35 +269,11 @@ class _Check:
                     CheckFinding(one.place, one.kind, said, f"{pair[0]} takes no {one.name}") if answers[pair] else one
                 )
 
-    def _ports(self, mentions: list[Mention]) -> dict[Mention, Outcome]:
-        """A port is looked for as a number, which many a file gives another name."""
-        absent = {one.more for one in mentions} - self._tree.numbers if mentions else set()
-        removed = self._tree.removed(absent)
-        return {
-            one: one
-            if one.more not in absent
-            else CheckFinding(one.place, one.kind, said, f"no code holds {one.more}: {removed[one.more]}")
-            if one.more in removed
-            else Unchecked(one.place, said, NEVER)
-            for one in mentions
-            for said in [f"port {one.more}"]
-        }
-
     def _settings(self, mentions: list[Mention]) -> Iterator[Outcome]:
-        ports = self._ports([one for one in mentions if one.name == "port" and one.more.isdigit()])
-        known = self._tree.settings({one.name for one in mentions})
-        for one in mentions:
-            values = {_value(value): file for value, file in known.get(one.name, ())}
-            said = f"{one.name} = {one.more}"
-            if not values and one in ports:
-                yield ports[one]
-            elif _value(one.more) in values:
-                yield one
-            elif not values or len(values) > _FEW or not all(_LITERAL.fullmatch(value) for value in values):
-                yield Unchecked(one.place, said, "no file gives it one plain value")
-            else:
-                now = "; ".join(f"{file} says {value}" for value, file in values.items())
-                yield CheckFinding(one.place, one.kind, said, now)
+        return settings_checked(self._tree, mentions)
+
+    def _named_packages(self, mentions: list[Mention]) -> Iterator[Outcome]:
+        return self._packages.outcomes(mentions)
 
     def _imports(self, mentions: list[Mention]) -> Iterator[Outcome]:
         for one in mentions:
@@ -332,7 +323,7 @@ class _Check:
             specs = self._declared.get(tool(one.more), [])
             answers = [admits(spec, one.name) for spec, _ in specs]
             if not specs or None in answers:
-                yield Unchecked(one.place, f"{one.more} {one.name}", "no version of it is declared at the root")
+                yield Unchecked(one.place, f"{one.more} {one.name}", "no file declares a version of it")
             elif any(answers):
                 yield one
             else:
@@ -386,12 +377,6 @@ def _callable(name: str) -> str:
     owner, _, last = name.rpartition(".")
     of = owner.rpartition(".")[2]
     return f"{of}.{last}" if of[:1].isupper() else last
-
-
-def _value(text: str) -> str:
-    """A plain value in one spelling."""
-    bare = text.strip().strip("\"'").strip()
-    return bare.lower() if bare.lower() in {"true", "false"} else re.sub(r"(?<=\d)_(?=\d)", "", bare)
 
 
 def _bare(name: str) -> str:

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 
 from readmit.check.check_values import NameKind, Voucher
 from readmit.check.command_lines import EXTRA
+from readmit.check.declared.setting_values import plain_value
+from readmit.check.declared.versions import admits, declared, tool
 from readmit.check.markdown_statements import headings
 from readmit.check.named_commands import MAKEFILES
-from readmit.check.versions import declared, tool
 from readmit.check.working_tree import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from readmit.check.check_values import Mention
+    from readmit.check.declared.packages import ProjectPackages
     from readmit.check.named_paths import ProjectPaths
     from readmit.check.python import ProjectModules
     from readmit.check.working_tree import WorkTree
@@ -37,10 +39,11 @@ _LONGEST = 300
 class Vouchers:
     """The vouchers of names that hold in one tree."""
 
-    def __init__(self, tree: WorkTree, paths: ProjectPaths, modules: ProjectModules) -> None:
+    def __init__(self, tree: WorkTree, paths: ProjectPaths, modules: ProjectModules, packages: ProjectPackages) -> None:
         self._tree = tree
         self._paths = paths
         self._modules = modules
+        self._packages = packages
 
     def of(self, held: Iterable[Mention]) -> dict[Mention, tuple[Voucher, ...]]:
         """The vouchers of each name; none where no single place vouches for it."""
@@ -56,6 +59,8 @@ class Vouchers:
             NameKind.COMMAND: self._command,
             NameKind.SETTING: self._setting,
             NameKind.VERSION: self._version,
+            NameKind.OPTION: self._option,
+            NameKind.PACKAGE: self._package,
         }
         return {one: tuple(ways[one.kind](one)) if one.kind in ways else () for one in names}
 
@@ -101,12 +106,24 @@ class Vouchers:
         code = [path for path in self._tree.paths if path.endswith(".py") and not is_test(path)]
         yield from self._only(code, pattern)
 
+    def _option(self, one: Mention) -> Iterator[Voucher]:
+        """The text that declares an option, with its dashes or as a library is given it."""
+        code = [path for path in self._tree.files_of_code() if not is_test(path)]
+        yield from self._only(code, rf"[\"'`](?:{re.escape(one.name)}|{re.escape(one.name[2:])})(?=[\"'`= ])")
+
+    def _package(self, one: Mention) -> Iterator[Voucher]:
+        yield from self._only(self._packages.files, rf"(?i)(?<![\w-]){re.escape(one.name)}(?![\w-])")
+
     def _setting(self, one: Mention) -> Iterator[Voucher]:
-        for value, path in self._tree.settings({one.name}).get(one.name, ())[:1]:
+        values = self._tree.settings({one.name}).get(one.name, ())
+        for value, path in [pair for pair in values if plain_value(pair[0]) == plain_value(one.more)][:1]:
             yield from self._words(path, rf"{re.escape(one.name)}[\"']?[^=:\n]*[=:][^\n]*?{re.escape(value)}")
+        if not values:  # a port, which may have any name
+            yield from self._only(self._tree.files_of_code(), rf"(?<![\w.]){re.escape(one.more)}(?![\w.])")
 
     def _version(self, one: Mention) -> Iterator[Voucher]:
-        for spec, path in declared(self._tree).get(tool(one.more), ())[:1]:
+        specs = declared(self._tree).get(tool(one.more), ())
+        for spec, path in [pair for pair in specs if admits(pair[0], one.name)][:1]:
             yield from self._words(path, rf"^.*{re.escape(spec)}.*$")
 
     def _only(self, paths: Iterable[str], pattern: str) -> Iterator[Voucher]:

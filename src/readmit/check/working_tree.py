@@ -46,10 +46,10 @@ _BOUND = re.compile(
 _CONFIGURATION = (".toml", ".json", ".yaml", ".yml", ".ini", ".cfg", ".env", ".properties", ".config.ts",
                   ".config.js", ".config.mjs", ".config.cjs", ".config.mts")  # fmt: skip
 _INLINE = re.compile(
-    r"[{,]\s*[\"']?([^\W\d][\w-]*)[\"']?\s*[=:]\s*(-?[\w.]{1,40}|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}')()(?=\s*[,}])"
+    r"[{,]()\s*[\"']?([^\W\d][\w-]*)[\"']?\s*[=:]\s*(-?[\w.]{1,40}|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}')()(?=\s*[,}])"
 )
 _SETTING = re.compile(
-    r"^[ \t]*(?:(?:export|const|let|var|pub|static)\s+)*[\"']?([^\W\d][\w.-]*)[\"']?\s*"
+    r"^[ \t]*((?:(?:export|const|let|var|pub|static)\s+)*)[\"']?([^\W\d][\w.-]*)[\"']?\s*"
     r"(?::[ \t]*[\w\[\].| ]{1,40}=|[=:])[ \t]*([^\n]{1,200}?)[ \t]*([,;]?)[ \t]*(?:\s#[^\n]*|//[^\n]*)?$",
     re.MULTILINE,
 )
@@ -156,8 +156,12 @@ class WorkTree:
 
         A thousand patterns in one ``git grep`` take much longer than reading everything once.
         """
+        return self.words_of(self.files_of_code())
+
+    def words_of(self, paths: Iterable[str]) -> frozenset[str]:
+        """Every word, and every option of a command line, in some files."""
         found: set[str] = set()
-        for text in self._code():
+        for text in (self.text(path) or "" for path in paths):
             found.update(_WORD.findall(text))
             found.update(_OPTION.findall(text))
             # Libraries are given the name of an option without its dashes.
@@ -199,9 +203,12 @@ class WorkTree:
         found: dict[str, list[tuple[str, str]]] = {}
         for path in sorted(self.files_of_code()) if names else ():
             text, is_configuration = self.text(path) or "", path.endswith(_CONFIGURATION)
-            for name, value, comma in (*_SETTING.findall(text), *(_INLINE.findall(text) if is_configuration else ())):
+            inline = _INLINE.findall(text) if is_configuration else ()
+            for how, name, value, comma in (*_SETTING.findall(text), *inline):
                 # In Python a comma ends a parameter, and a small name may be one of many variables.
                 is_plain = is_configuration or (name.isupper() and not (comma and path.endswith(".py")))
+                # A constant with a capital is one that others use.
+                is_plain |= "const" in how and name[:1].isupper()
                 if name in names and is_plain:
                     found.setdefault(name, []).append((value, path))
         return found
@@ -266,19 +273,27 @@ class WorkTree:
             either = "|".join(re.escape(word).replace("\\-", "-") for word in some)
             committed = self._git.ask("grep", "-I", "-h", "-o", "-w", "-E", "-e", either, "HEAD", "--", ".", *apart)
             found |= dict.fromkeys(committed.split(), Departed())
-            said = self._git.ask(
-                "log", "-p", "-U0", "--no-ext-diff", "--no-textconv", "--no-color", "--format=%x01%h %cs",
-                "--extended-regexp", f"-G{either}", "HEAD", "--", ".", *apart,
-            )  # fmt: skip
             wanted = re.compile(rf"(?<!\w)(?:{either})(?!\w)")
-            for part in said.split("\1")[1:]:
-                head, _, patch = part.partition("\n")
-                commit, day = head.split()
-                for line in patch.splitlines():
-                    if line.startswith("-") and not line.startswith("---"):
-                        for word in wanted.findall(line):
-                            found.setdefault(word, Departed(commit, day))
+            for past, line in self._removals("--extended-regexp", f"-G{either}", "HEAD", "--", ".", *apart):
+                for word in wanted.findall(line):
+                    found.setdefault(word, past)
         return found
+
+    def removed_lines(self, *globs: str) -> Iterator[tuple[Departed, str]]:
+        """Lines that were removed from some files, the last first, each with the commit that did so."""
+        if self._has_commits:
+            yield from self._removals("HEAD", "--", *globs)
+
+    def _removals(self, *asked: str) -> Iterator[tuple[Departed, str]]:
+        said = self._git.ask(
+            "log", "-p", "-U0", "--no-ext-diff", "--no-textconv", "--no-color", "--format=%x01%h %cs", *asked
+        )
+        for part in said.split("\1")[1:]:
+            head, _, patch = part.partition("\n")
+            past = Departed(*head.split())
+            yield from (
+                (past, line[1:]) for line in patch.splitlines() if line.startswith("-") and not line.startswith("---")
+            )
 
     def had(self, pattern: str, *globs: str) -> Departed | None:
         """When a pattern (of extended regular expressions) last matched a line of some files; none if it never did."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -56,7 +57,10 @@ class Invocation(NamedTuple):
     def open(self) -> Workspace:
         """The workspace, which must exist: only ``init`` and ``play`` make one."""
         if not exists(self.db):
-            raise StoreError(f"--db: {self.store} does not exist; run `readmit init --db {quote(self.store)}`")
+            fix = _of_checkout() if self.db == DEFAULT_DB else ""
+            raise StoreError(
+                f"--db: {self.store} does not exist; {fix or f'run `readmit init --db {quote(self.store)}`'}"
+            )
         if not {self.workspace, nfc(self.workspace)}.intersection(known := names(self.db)):
             there = f"; it has {', '.join(map(repr, known))}" if known else ""
             raise StoreError(
@@ -188,6 +192,14 @@ class CommandGroup(click.Group):
     """Commands under one word."""
 
     command_class = ReadmitCommand
+
+
+def _of_checkout() -> str:
+    """The option that names the store of the coding agents of this checkout; empty if they have none."""
+    from readmit.clients.project import project_of
+
+    store = project_of(Path.cwd()).store
+    return f"what coding agents remember about this checkout is in `--db {quote(str(store))}`" if store.exists() else ""
 
 
 def _signing(workspace: Workspace, file: str) -> Workspace:

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from readmit.clients.project import file_start
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from readmit.clients.project import Project
 
@@ -34,6 +36,11 @@ DOES: Mapping[Moment, str] = {
 }
 """The work of readmit at each moment, for the person who installs it."""
 MOST_MEMORY_FILES = 200
+_IMPORT = re.compile(r"(?<![\w`/.@-])@((?:~/|/|\.{1,2}/)?[\w.-]+(?:/[\w.-]+)*)")
+_CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+"""Code, in which an import is none."""
+_TEXTS = {".md", ".mdc", ".txt"}
+_DEEPEST_IMPORT = 5
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,8 @@ class KnownClient:
     """Path of its folder below the place that ``variable`` names."""
     timeout_unit: int = 1
     """How many of its units of a timeout are a second."""
+    takes_imports: bool = False
+    """Whether it also loads the files that a memory file names as ``@path``."""
     trust: str = ""
     """The step that the user has to take before the client runs a new hook."""
 
@@ -100,6 +109,8 @@ class KnownClient:
             *(path for pattern in self.user_memory for path in _matching(self.place(""), pattern)),
             *(_matching(own, "*.md") if own is not None else ()),
         ]
+        if self.takes_imports:
+            found = _with_imports(found, (project.worktree, self.place("")))
         return tuple(dict.fromkeys(found))[:MOST_MEMORY_FILES]
 
     def transcripts(self, worktree: Path) -> Path | None:
@@ -113,6 +124,37 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
     with suppress(OSError):
         return sorted(path for path in folder.glob(pattern) if path.is_file())
     return []
+
+
+def _with_imports(files: Sequence[Path], tops: Sequence[Path]) -> list[Path]:
+    """Memory files, each followed by those that it imports, itself or by another."""
+    found: dict[Path, None] = {}
+    ahead = [(path, 0) for path in reversed(files)]
+    while ahead and len(found) < MOST_MEMORY_FILES:
+        file, depth = ahead.pop()
+        if file not in found:
+            found[file] = None
+            imports = _imports(file, tops) if depth < _DEEPEST_IMPORT else []
+            ahead += [(path, depth + 1) for path in reversed(imports)]
+    return list(found)
+
+
+def _imports(file: Path, tops: Sequence[Path]) -> list[Path]:
+    """The files that a memory file imports, in the checkout if it is in there itself, or in the client's own folder.
+
+    A checkout is a stranger's and may name any file, so no import leads out of it.
+    """
+    real = os.path.realpath(file)
+    own = next((top for top in map(os.path.realpath, tops) if Path(real).is_relative_to(top)), None)
+    if own is None:
+        return []
+    said = (name.rstrip(".") for name in _IMPORT.findall(_CODE.sub(" ", file_start(file))))
+    paths = [Path(os.path.normpath(file.parent / os.path.expanduser(name))) for name in said]  # noqa: PTH111 - it may have no home
+    return [
+        path
+        for path in paths
+        if path.suffix in _TEXTS and os.path.isfile(path) and Path(os.path.realpath(path)).is_relative_to(own)  # noqa: PTH113 - Path.is_file raises where a folder cannot be searched
+    ]
 
 
 def claude_slug(worktree: Path) -> str:
@@ -150,6 +192,7 @@ CLIENTS: Mapping[str, KnownClient] = {
             local_mcp_file="~/.claude.json",
             project_memory=("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/*.md"),
             user_memory=("CLAUDE.md", "rules/*.md"),
+            takes_imports=True,
         ),
         KnownClient(
             name="codex",
@@ -183,6 +226,7 @@ CLIENTS: Mapping[str, KnownClient] = {
             local_mcp_file=".gemini/settings.json",
             project_memory=("GEMINI.md",),
             user_memory=("GEMINI.md",),
+            takes_imports=True,
             timeout_unit=1_000,
         ),
         KnownClient(

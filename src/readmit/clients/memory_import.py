@@ -55,6 +55,9 @@ USER = "user"
 """The principal that memory lines, and a person's words, are written by."""
 PREFIX = "memory-"
 """Prefix of the ids of items from memory files."""
+LATE = "not checked in time"
+BUSY = "another import is under way"
+"""Reasons for which a file is unread now and will be read soon."""
 _MOST_STATEMENTS = 5_000
 _MOST_ENDED = 400
 """Most items that one import ends. The policy limits how many a principal may end in an hour."""
@@ -74,23 +77,26 @@ class Imported(NamedTuple):
     refuted: int = 0
     """Items that ``check`` found wrong in this import."""
     unread: tuple[Unread, ...] = ()
+    is_behind: bool = False
+    """Whether the checkout changed since all lines were checked."""
 
 
 def import_memory(
-    workspace: Workspace, project: Project, files: Sequence[Path], *, deadline: float | None = None
+    workspace: Workspace, project: Project, files: Sequence[Path], *, deadline: float | None = None, whole: bool = False
 ) -> Imported:
     """Bring the items of memory files up to date, in one commit.
 
     ``deadline`` is a moment of ``time.monotonic``. What is not read by then is reported, and nothing of it is written.
+    A line without a voucher is checked again only if it is edited, or by a ``whole`` import of a checkout that changed.
     """
     until = time.monotonic() + _SECONDS if deadline is None else deadline
     make_private(project.folder)
     with _alone(project.folder / "memory.lock") as alone:
         if not alone:
-            return Imported(unread=(Unread("", "another import is under way"),))
+            return Imported(unread=(Unread("", BUSY),))
         unread: list[Unread] = []
         found = list(memory_sources(project, files, unread))
-        sides = [_Side(workspace, project, task=task) for task in (project.task, None)]
+        sides = [_Side(workspace, project, task=task, whole=whole) for task in (project.task, None)]
         try:
             for side in sides:
                 side.read([one for one in found if is_about(project, one.path) == (side.task is not None)], until)
@@ -111,6 +117,11 @@ def imported_lines(project: Project) -> dict[str, tuple[str, KnownLine]]:
     return {line.item: (file.path, line) for one in known for file in one.files.values() for line in file.lines}
 
 
+def imported_files(project: Project) -> tuple[Path, ...]:
+    """The files about imported lines, which change when an import finds something."""
+    return tuple(_state_file(project, task) for task in (project.task, None))
+
+
 def _summed(sides: Sequence[_Side], unread: Sequence[Unread]) -> Imported:
     return Imported(
         statements=sum(len(file.lines) for side in sides for file in side.now.values()),
@@ -123,6 +134,7 @@ def _summed(sides: Sequence[_Side], unread: Sequence[Unread]) -> Imported:
             *(one for side in sides for one in side.unread),
             *(Unread(name, why) for side in sides for name, file in side.now.items() for why in file.unread),
         ),
+        is_behind=any(side.is_behind for side in sides),
     )
 
 
@@ -145,8 +157,9 @@ def _state_file(project: Project, task: str | None) -> Path:
 class _Side:
     """The import into one scope: the project's task, or every task for the user's own files."""
 
-    def __init__(self, workspace: Workspace, project: Project, *, task: str | None) -> None:
+    def __init__(self, workspace: Workspace, project: Project, *, task: str | None, whole: bool) -> None:
         self.task = task
+        self._whole = whole
         self._project = project
         self._path = _state_file(project, task)
         self._known = load_lines(self._path)
@@ -175,19 +188,20 @@ class _Side:
     def _check(self, todo: Sequence[MemorySource], until: float) -> None:
         try:
             self._read(todo, until)
-        except RecordError as error:
-            # One of them is malformed. The others are read without it.
-            if len(todo) == 1:
+        except (CheckLimitError, RecordError) as error:
+            if time.monotonic() >= until:
+                self.unread += [Unread(one.name, LATE) for one in todo]
+            elif len(todo) == 1:
                 self.unread.append(Unread(todo[0].name, str(error)))
-            for one in todo if len(todo) > 1 else ():
-                self._check([one], until)
-        except CheckLimitError as error:
-            self.unread += [Unread(one.name, str(error)) for one in todo]
+            else:
+                # One of them is malformed, or too much. The others are read without it.
+                for one in todo:
+                    self._check([one], until)
 
     def _read(self, todo: Sequence[MemorySource], until: float) -> None:
         left = until - time.monotonic()
         if left <= 0:
-            raise CheckLimitError("no time left to read it")
+            raise CheckLimitError(LATE)
         paths = [one.path for one in todo]
         about, own = (paths, []) if self.task is not None else ([], paths)
         said = statements_apart(about, self._project.worktree, unchecked=own, seconds=left)
@@ -219,7 +233,12 @@ class _Side:
             return True
         if any(not self._fallen.isdisjoint(line.vouchers) for line in before.lines if not line.finding):
             return True
-        return self._tree != self._known.tree and any(line.finding for line in before.lines)
+        return self._tree != self._known.tree and (self._whole or any(line.finding for line in before.lines))
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether some line was not checked in the checkout as it is."""
+        return self._tree != self._known.tree and not self._sources.keys() <= self._statements.keys()
 
     def write(self) -> None:
         """Write what changed."""
@@ -237,8 +256,10 @@ class _Side:
         young = time.time_ns() - _TICK
         # A file that was written just now may be written again within one tick of its clock.
         seen = {path: one for path, one in self._seen.items() if max(one[-2:]) < young}
-        if self._statements or self.now != self._known.files or not seen.items() <= self._known.seen.items():
-            save_lines(self._path, KnownLines(files=self.now, tree=self._tree, seen=seen))
+        tree = self._known.tree if self.is_behind else self._tree
+        known = self._known
+        if self._statements or (self.now, tree) != (known.files, known.tree) or not seen.items() <= known.seen.items():
+            save_lines(self._path, KnownLines(files=self.now, tree=tree, seen=seen))
 
     def _file(self, source: MemorySource, said: list[CheckedStatement]) -> None:
         before = self._known.files.get(source.name)

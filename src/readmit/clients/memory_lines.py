@@ -59,7 +59,7 @@ class KnownLines(msgspec.Struct, frozen=True, kw_only=True):
 
     files: dict[str, KnownFile] = {}
     tree: str = ""
-    """The state of the checkout when statements were checked last."""
+    """The state of the checkout when all statements were checked last."""
     seen: dict[str, tuple[int, ...]] = {}
     """Versions of files in which vouchers stood."""
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import time
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,7 @@ from tests.clients.home import empty_home, git
 from tests.clients.payloads import PAYLOADS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from readmit import Workspace
@@ -88,10 +90,13 @@ class Shop:
         git("add", "-A", cwd=self.top)
         git("commit", "-qm", "Change", cwd=self.top)
 
-    def hook(self, moment: Moment, kind: str, session: str = "s1", client: str = "claude-code", **more: Any) -> Said:
+    def hook(
+        self, moment: Moment, kind: str, session: str = "s1", client: str = "claude-code",
+        environment: Mapping[str, str] = MappingProxyType({}), **more: Any,
+    ) -> Said:  # fmt: skip
         """Feed a recorded payload to the hook of a moment."""
         payload = {**PAYLOADS[client][kind], "session_id": session, "cwd": str(self.top), **more}
-        return self.raw(moment, json.dumps(payload).encode(), client)
+        return self.raw(moment, json.dumps(payload).encode(), client, **environment)
 
     def raw(self, moment: Moment, data: bytes, client: str = "claude-code", **environment: str) -> Said:
         began = time.monotonic()

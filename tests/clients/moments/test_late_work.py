@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING
 
+from readmit.clients.hook import OTHER_SECONDS
 from readmit.clients.memory_import import imported_lines
 from readmit.clients.project import data_folder, spool_folder
 from readmit.clients.session import Session, session_agent
@@ -44,6 +46,42 @@ def test_memory_files_that_no_start_had_time_for_are_imported(shop: Shop) -> Non
     shop.workspace().close()
     work(shop)
     assert len(imported_lines(shop.project)) == 4
+
+
+def test_what_an_import_finds_that_a_start_had_no_time_for_is_said_at_a_prompt(shop: Shop) -> None:
+    shop.start(session="other")
+    shop.edit("CLAUDE.md", "- We ship on Monday.\n", "- We ship on Monday.\n- Pack with `make pack`.\n")
+    with (shop.project.folder / "memory.lock").open("wb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)  # it imports for longer than a start can wait
+        late = shop.hook("start", "startup", environment={OTHER_SECONDS: "6"})
+    assert "another import is under way; that goes on, and a prompt will say what fell" in late.text
+    assert late.out_of_date == []
+    end = time.monotonic() + PATIENCE
+    while not any(line.finding for _, line in imported_lines(shop.project).values()):
+        assert time.monotonic() < end, "nobody went on"
+        time.sleep(0.1)
+    [line] = shop.prompt().out_of_date
+    assert "Pack with `make pack`." in line
+    assert shop.prompt().out == "", "it was told"
+
+
+def test_a_line_for_which_nothing_vouches_is_checked_again_after_a_commit(shop: Shop) -> None:
+    """Two files declare the function: neither vouches for it, and no probe falls when both lose it."""
+    for name in ("src/prices.py", "src/offers.py"):
+        shop.write(name, "def round_up(item):\n    return 3\n")
+    shop.edit("CLAUDE.md", "- We ship on Monday.\n", "- We ship on Monday.\n- Prices go through `round_up()`.\n")
+    shop.commit()
+    assert shop.start().out_of_date == []
+    for name in ("src/prices.py", "src/offers.py"):
+        shop.edit(name, "round_up", "rounded")
+    shop.commit()
+    assert shop.start("resume").out_of_date == []
+    end = time.monotonic() + PATIENCE
+    while not any(line.finding for _, line in imported_lines(shop.project).values()):
+        assert time.monotonic() < end, "nobody checked it again"
+        time.sleep(0.1)
+    [line] = shop.prompt().out_of_date
+    assert "round_up" in line
 
 
 def test_a_session_whose_lease_ran_out_departs(shop: Shop) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,6 +31,19 @@ def test_a_new_session_is_told_which_lines_of_its_memory_do_not_hold(shop: Shop)
     assert "CLAUDE.md:3" in line
     assert "renamed to src/costs.py" in line
     assert shop.status["withdrawn"] == 1
+
+
+def test_a_line_that_fell_is_not_counted_among_those_that_nobody_could_look_at(shop: Shop) -> None:
+    rename_prices(shop)
+    shop.start()
+    with shop.workspace() as workspace:
+        admin = workspace.as_owner().admin
+        admin.govern(admin.policy.changed(looks={"lifetime": 0}))
+    time.sleep(1.1)  # nobody looks again at what a line rested on that fell, so its last look grows old
+    again = shop.start(session="s2")
+    assert len(again.out_of_date) == 1
+    assert "could not be looked at" not in again.text
+    assert shop.status["unseen"] == 0
 
 
 def test_a_resumed_session_is_told_what_fell_and_a_new_one_only_of_its_files(shop: Shop) -> None:

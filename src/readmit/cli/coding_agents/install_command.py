@@ -18,6 +18,7 @@ from readmit.clients.setup.hook_entries import MCP_EXTRA, has_mcp
 from readmit.clients.setup.install_manifest import installed
 from readmit.clients.setup.installation import apply_plan, plan_install, plan_removal
 from readmit.clients.setup.stores import delete_stores, kept_stores
+from readmit.log.key_folder import KeyFolder
 from readmit.text.english import counted
 from readmit.text.escapes import escaped, one_line
 
@@ -144,15 +145,17 @@ def _start(invocation: Invocation, project: Project, done: list[dict[str, Any]])
     if not (project.worktree / ".git").exists() and not files:
         invocation.say_lines("The first session in a repository starts its workspace.")
         return {}
-    from readmit.clients.memory_import import import_memory
+    from readmit.clients.memory_import import import_memory, imported_lines
 
     with open_project(project) as workspace:
         found = import_memory(workspace, project, files)
+    real = {str(path.resolve()) for path in files}
+    lines = [line for path, line in imported_lines(project).values() if path in real]
     invocation.say_lines(
         f"This project: {one_line(str(project.worktree))}, in {one_line(str(project.store))}",
         f"  role {ROLE}, task {project.task}",
-        f"  from {counted(len(files), 'memory file')}: {counted(found.statements, 'statement')}, "
-        f"{found.refuted} of them not true here",
+        f"  from {counted(len(files), 'memory file')}: {counted(len(lines), 'statement')}, "
+        f"{sum(bool(line.finding) for line in lines)} of them not true here",
         *(f"  not read: {one_line(f'{one.file} {one.why}'.strip())}" for one in found.unread),
         "Its policy, where it differs from the default (`readmit policy explain` says all):",
         *(f"  {one.group}.{one.setting} = {_shown(one.value)}: {one.reason}" for one in CHOICES),
@@ -173,12 +176,14 @@ def _forget(invocation: Invocation, done: list[dict[str, Any]], *, sure: bool, k
     size = sum(one.size for one in stores)
     where = f"{counted(len(stores), 'project')} ({size / 1e6:.1f} MB) in {one_line(str(data_folder()))}"
     if used := sorted({one.client for one in installed()}):
-        invocation.say_lines(f"What was remembered stays, because {', '.join(used)} uses it: {where}")
+        invocation.say_lines(f"What was remembered stays, because of {', '.join(used)}: {where}")
         return {"stores": [str(one.store) for one in stores]}
     asked = not keep and not sure and sys.stdin.isatty() and not invocation.json
     if not keep and (sure or (asked and click.confirm(f"Delete what was remembered about {where}?", default=False))):
         delete_stores(stores)
-        invocation.say_lines(f"Deleted what was remembered about {where}. Backups of settings stay.")
+        keys = one_line(str(KeyFolder.chosen(None).path))
+        stays = f"Backups of settings stay, and signing keys in {keys}: a copy of a store needs its own."
+        invocation.say_lines(f"Deleted what was remembered about {where}. {stays}")
         return {"stores": []}
     again = f"`readmit install {done[-1]['client']} --remove --yes` deletes it" if done else ""
     invocation.say_lines(f"What was remembered stays: {where}. {again}")

@@ -82,7 +82,7 @@ def _import(workspace: Workspace, project: Project, client: str) -> None:
 
     if client in CLIENTS:
         files = CLIENTS[client].memory_files(project)
-        import_memory(workspace, project, files, deadline=time.monotonic() + _SECONDS)
+        import_memory(workspace, project, files, deadline=time.monotonic() + _SECONDS, whole=True)
 
 
 def _take_in(workspace: Workspace, project: Project, _: str) -> None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from readmit.clients.moments.session_file import file_versions, load_session, save_session
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from readmit.clients.hook import Hook
     from readmit.clients.moments.hook_status import HookStatus
     from readmit.clients.moments.session_file import SessionFile
@@ -35,6 +37,7 @@ def check_prompt(hook: Hook, session: Session) -> HookStatus | None:
 def _checked(
     hook: Hook, workspace: Workspace, project: Project, session: Session, held: SessionFile
 ) -> HookStatus | None:
+    from readmit.clients.memory_import import imported_files
     from readmit.clients.moments.absence_of_session import leave
     from readmit.clients.moments.session_handover import LEASE, RENEWED, SessionHandover
     from readmit.clients.moments.session_start import import_in_time, loaded_files
@@ -44,23 +47,26 @@ def _checked(
 
     versions, files = file_versions(held.files), loaded_files(project, session)
     imported = import_in_time(workspace, project, files, hook)
+    versions |= file_versions(map(str, imported_files(project)))
     agent = session_agent(workspace, project, session)
-    if not _fell(workspace, project, held) and not is_over(desk_of(workspace).writer, agent.identity):
+    if not _fell(workspace, project, files, held) and not is_over(desk_of(workspace).writer, agent.identity):
         if time.time() >= held.renew:
             agent.present(lease=LEASE)
             held = held._replace(renew=time.time() + RENEWED)
         save_session(session, held._replace(files=versions))
         return None
     leave(workspace, agent)
-    handover = SessionHandover(workspace, project, session, files)
+    handover = SessionHandover(workspace, project, session, files, imported)
     handover.decide(agent)
     hook.answer.give(handover.changes(held.withdrawn))
     handover.keep(agent, held.withdrawn)
-    return handover.status(imported)
+    return handover.status()
 
 
-def _fell(workspace: Workspace, project: Project, held: SessionFile) -> bool:
-    """Whether something that the session holds no longer stands where it was read."""
+def _fell(workspace: Workspace, project: Project, files: Sequence[Path], held: SessionFile) -> bool:
+    """Whether something that the session holds, or a line of the ``files`` that it loads, no longer stands."""
+    import os
+
     import msgspec
 
     from readmit.clients.memory_import import imported_lines
@@ -69,6 +75,11 @@ def _fell(workspace: Workspace, project: Project, held: SessionFile) -> bool:
 
     now = imported_lines(project)
     if any(name not in now or now[name][1].finding for name in held.lines):
+        return True
+    # Found wrong by an import that the session's start did not wait for.
+    loaded, known = {os.path.realpath(path) for path in files}, set(held.withdrawn)
+    wrong = {name: path for name, (path, line) in now.items() if line.finding and name not in known}
+    if any(os.path.realpath(path) in loaded for path in wrong.values()):
         return True
     probes = [msgspec.convert(one, FileProbe) for path in held.changed() for one in held.probes.get(path, ())]
     looks = Looker(workspace.admin.policy.looks).look(probes)

@@ -64,7 +64,7 @@ def file_versions(paths: Iterable[str]) -> dict[str, tuple[int, ...]]:
 
 def load_session(session: Session) -> SessionFile | None:
     """The items and files of a session after its last return; none if they are unknown."""
-    with suppress(OSError, ValueError, TypeError, AttributeError):
+    with suppress(OSError, LookupError, ValueError, TypeError, AttributeError):
         path = _path(session)
         if path.stat().st_size <= _MOST_BYTES:
             given = json.loads(path.read_bytes())

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.clients.memory_import import imported_lines
+from readmit.clients.known_clients import CLIENTS
+from readmit.clients.memory_import import BUSY, LATE, imported_files, imported_lines
 from readmit.clients.moments.absence_of_session import be_present
 from readmit.clients.moments.hook_status import HookStatus
 from readmit.clients.moments.session_file import SessionFile, file_versions, save_session
@@ -46,11 +47,16 @@ class SessionHandover:
     _judged: ReturnOfSession
     _sorted: Sorted
 
-    def __init__(self, workspace: Workspace, project: Project, session: Session, files: Sequence[Path]) -> None:
-        """``files`` are those that the client loads by itself."""
+    def __init__(
+        self, workspace: Workspace, project: Project, session: Session, files: Sequence[Path], imported: Imported
+    ) -> None:
+        """``files`` are those that the client loads by itself, ``imported`` the import of just now."""
         self._workspace = workspace
         self._project = project
         self._session = session
+        self._imported = imported
+        # Lines are also checked while the session goes on, and its prompts have to notice what that finds.
+        self._imports = file_versions(map(str, imported_files(project)))
         known = imported_lines(project)
         loaded = {os.path.realpath(path) for path in files}
         own = {path for path in {path for path, _ in known.values()} if os.path.realpath(path) in loaded}
@@ -69,7 +75,7 @@ class SessionHandover:
         self._sorted = self._judged.sorted(also, everything=everything)
         return self._sorted
 
-    def text(self, imported: Imported, *, is_new: bool) -> str:
+    def text(self, *, is_new: bool) -> str:
         """The text of a start. To a session that was never here before, nothing is news."""
         found = self._sorted
         news = SessionNews(
@@ -80,7 +86,7 @@ class SessionHandover:
             owed=found.owed,
             holds=(*found.holds, *found.new) if is_new else found.holds,
             new=() if is_new else found.new,
-            unseen=tuple(self._unseen(imported)),
+            unseen=tuple(self._unseen()),
             unlisted=found.unlisted,
         )
         return session_text(news)
@@ -92,12 +98,13 @@ class SessionHandover:
         news = SessionNews(self._returned.id, out=out, doubted=doubted, unlisted=found.unlisted)
         return session_text(news) if out or doubted or found.unlisted else ""
 
-    def status(self, imported: Imported) -> HookStatus:
+    def status(self) -> HookStatus:
         """The return in numbers."""
         found = self._sorted
         items = len(found.owed) + len(found.holds) + len(found.new) + len(found.standing)
         out = len(found.out) + found.unlisted
-        return HookStatus(self._returned.kind, items, out, len(found.doubted), found.unseen + len(imported.unread))
+        unseen = found.unseen + len(self._imported.unread)
+        return HookStatus(self._returned.kind, items, out, len(found.doubted), unseen)
 
     def keep(self, agent: Agent, withdrawn: Collection[str]) -> None:
         """Say that it arrived, be present, and keep what the next prompt has to look at."""
@@ -114,7 +121,7 @@ class SessionHandover:
         held = SessionFile(
             cwd=str(self._project.worktree / self._project.package),
             lines=self._sorted.standing,
-            files={**file_versions(sorted(probes)), **self._files},
+            files={**file_versions(sorted(probes)), **self._files, **self._imports},
             probes=probes,
             withdrawn=tuple(dict.fromkeys((*withdrawn, *fell)))[-_MOST_WITHDRAWN:],
             renew=time.time() + RENEWED,
@@ -131,11 +138,14 @@ class SessionHandover:
             known = counted(len(self._lines.loaded), "statement")
             yield f"Of the memory files that you have loaded, {known} are known here and not repeated."
 
-    def _unseen(self, imported: Imported) -> Iterator[str]:
-        view, found = self._returned.view, self._sorted
-        yield from (f"{one.file or 'memory files'}: {one.why}" for one in imported.unread[:_MOST_UNREAD])
-        if len(imported.unread) > _MOST_UNREAD:
-            yield f"{len(imported.unread) - _MOST_UNREAD} more parts of memory files"
+    def _unseen(self) -> Iterator[str]:
+        view, found, unread = self._returned.view, self._sorted, self._imported.unread
+        has_prompts = self._session.client in CLIENTS and "prompt" in CLIENTS[self._session.client].events
+        goes_on = f"; that goes on{', and a prompt will say what fell' if has_prompts else ''}"
+        for one in unread[:_MOST_UNREAD]:
+            yield f"{one.file or 'memory files'}: {one.why}{goes_on if one.why in (BUSY, LATE) else ''}"
+        if len(unread) > _MOST_UNREAD:
+            yield f"{len(unread) - _MOST_UNREAD} more parts of memory files"
         if found.unseen:
             yield f"{counted(found.unseen, 'statement')} whose source could not be looked at"
         if view is not None and view.unheeded:

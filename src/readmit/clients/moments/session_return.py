@@ -82,7 +82,7 @@ class Sorted(NamedTuple):
     left_out: int
     """Statements that hold, and for which there was no room."""
     unseen: int
-    """Statements with a source that could not be looked at."""
+    """Statements that may hold, with a source that could not be looked at."""
     standing: tuple[str, ...]
     """Loaded lines that were not found wrong."""
     items: tuple[Item, ...]
@@ -127,7 +127,7 @@ class ReturnOfSession:
             )
             if self._returned.admitted
             else 0,
-            unseen=sum(bool(one.unseen) for one in self._judged.values()),
+            unseen=sum(bool(one.unseen) and one.state not in FALLEN for one in self._judged.values()),
             standing=tuple(name for name in self._lines.loaded if self._state(name) in _STANDS),
             items=tuple(vouched),
         )

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from readmit.clients.known_clients import CLIENTS
-from readmit.clients.memory_import import import_memory
+from readmit.clients.memory_import import BUSY, import_memory
 from readmit.clients.moments.absence_of_session import begin_absence
 from readmit.clients.moments.late_work import begin_late_work
 from readmit.clients.moments.session_file import load_session
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from readmit.clients.session import Session
     from readmit.workspace.workspace import Workspace
 
-_FOR_RETURN = 0.9
-"""Seconds of a moment that are kept for the return."""
-_BUSY = "another import is under way"
+_FOR_RETURN = 0.45
+"""The share of a moment's time that is kept for the return."""
 _CONTINUES = frozenset({"resume", "compact", "fork"})
 
 
@@ -46,12 +45,12 @@ def start(hook: Hook, project: Project, session: Session, source: str) -> HookSt
         imported = import_in_time(workspace, project, files, hook)
         agent = session_agent(workspace, project, session)
         is_known = begin_absence(workspace, project, session, agent)
-        handover = SessionHandover(workspace, project, session, files)
+        handover = SessionHandover(workspace, project, session, files, imported)
         handover.decide(agent, also=lost, everything=not is_known and source in _CONTINUES)
-        hook.answer.give(handover.text(imported, is_new=not is_known))
+        hook.answer.give(handover.text(is_new=not is_known))
         handover.keep(agent, withdrawn)
-    begin_late_work(hook.client, project, always=bool(imported.unread))
-    return handover.status(imported)
+    begin_late_work(hook.client, project, always=bool(imported.unread) or imported.is_behind)
+    return handover.status()
 
 
 def loaded_files(project: Project, session: Session) -> tuple[Path, ...]:
@@ -61,9 +60,9 @@ def loaded_files(project: Project, session: Session) -> tuple[Path, ...]:
 
 def import_in_time(workspace: Workspace, project: Project, files: Sequence[Path], hook: Hook) -> Imported:
     """Import memory files. While another session imports the same ones, it is waited for."""
-    until = hook.until - _FOR_RETURN
+    until = hook.until - _FOR_RETURN * hook.seconds
     while True:
         imported = import_memory(workspace, project, files, deadline=until)
-        if not any(one.why == _BUSY for one in imported.unread) or time.monotonic() > until:
+        if not any(one.why == BUSY for one in imported.unread) or time.monotonic() > until:
             return imported
         time.sleep(0.05)

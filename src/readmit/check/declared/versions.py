@@ -1,4 +1,4 @@
-"""Versions that a statement names, against those that the project declares.
+"""Versions that a statement names, against those that the project declares, at its root or else below it.
 
 A version holds if the declared range admits it: "Python 3.9" does not under ``requires-python = ">=3.11"``. Ranges are
 those of Python packages and of npm, as far as they compare numbers.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from readmit.check.working_tree import as_table, as_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from readmit.check.working_tree import WorkTree
 
@@ -24,17 +24,45 @@ _CONTAINERS = re.compile(r"(?:[\w.-]*\.)?(?:Dockerfile|Containerfile)(?:\.[\w-]+
 _IMAGE = re.compile(
     r"^[ \t]*(?:FROM|image:)[ \t]+(?:--\S+[ \t]+)?[\"']?(?:[\w.-]+/)*([\w-]+):v?(\d+(?:\.\d+)*)", re.MULTILINE
 )
+_MANIFEST = re.compile(
+    r"pyproject\.toml|package\.json|go\.mod|Cargo\.toml|requirements[\w.-]*\.(?:txt|in)|\.(?:python|node)-version|\.nvmrc"
+    r"|rust-toolchain(?:\.toml)?"
+)
+_ASIDE = {
+    "node_modules", "vendor", "third_party", "test", "tests", "testdata", "fixtures", "example", "examples", "sample",
+    "samples", "demo", "demos", "template", "templates", "bench", "benchmarks",
+}  # fmt: skip
+"""Folders whose projects are not this one."""
 _LONGEST_NUMBER = 20
 _TOOLS = {"cpython": "python", "node.js": "node", "nodejs": "node", "golang": "go", "postgresql": "postgres"}
 
 
 def declared(tree: WorkTree) -> dict[str, list[tuple[str, str]]]:
-    """Tool or package → the ranges that the project declares, each with its file."""
+    """Tool or package → the ranges that the project declares, each with its file.
+
+    What the root declares holds everywhere. What it does not, a folder may: then any of those ranges may be meant.
+    """
     found: dict[str, list[tuple[str, str]]] = {}
-    for file, name, spec in _specs(tree):
-        if spec.strip():
-            found.setdefault(tool(name), []).append((spec.strip(), file))
+    for is_below in (False, True):
+        known = frozenset(found)
+        for file, name, spec in _specs(tree, manifests(tree, is_below=is_below)):
+            if spec.strip() and (named := tool(name)) not in known:
+                found.setdefault(named, []).append((spec.strip(), file))
+        if not is_below:
+            for file, name, spec in _images(tree):
+                found.setdefault(tool(name), []).append((spec, file))
     return found
+
+
+def manifests(tree: WorkTree, *, is_below: bool) -> list[str]:
+    """The files that declare versions and packages, at the root or below it; those of tests and examples apart."""
+    return sorted(
+        path
+        for path in tree.paths
+        if ("/" in path) == is_below
+        and _MANIFEST.fullmatch(path.rpartition("/")[2])
+        and _ASIDE.isdisjoint(path.split("/")[:-1])
+    )
 
 
 def tool(name: str) -> str:
@@ -83,29 +111,28 @@ def _numbers(text: str) -> Version:
     return tuple(int(part) for part in text.split("."))
 
 
-def _specs(tree: WorkTree) -> Iterator[tuple[str, str, str]]:
-    """File, name and range of every dependency declared at the root."""
-    yield from _images(tree)
-    for file in sorted(path for path in tree.paths if "/" not in path):
-        text = tree.text(file)
+def _specs(tree: WorkTree, files: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """File, name and range of every dependency that some manifests declare."""
+    for file in files:
+        text, name = tree.text(file), file.rpartition("/")[2]
         if text is None:
             continue
-        if file == "pyproject.toml":
+        if name == "pyproject.toml":
             yield from ((file, *one) for one in _pyproject(tree.table(file)))
-        elif file == "package.json":
+        elif name == "package.json":
             yield from ((file, *one) for one in _package(tree.table(file)))
-        elif re.fullmatch(r"requirements[\w.-]*\.(?:txt|in)", file):
+        elif name.startswith("requirements"):
             yield from ((file, *one) for one in _requirements(text.splitlines()))
-        elif file in {".python-version", ".nvmrc", ".node-version"}:
-            yield file, "python" if "python" in file else "node", text.strip().lstrip("v").partition("\n")[0]
-        elif file == "go.mod":
+        elif name in {".python-version", ".nvmrc", ".node-version"}:
+            yield file, "python" if "python" in name else "node", text.strip().lstrip("v").partition("\n")[0]
+        elif name == "go.mod":
             yield from ((file, "go", f">={version}") for version in re.findall(r"^go (\d[\d.]*)", text, re.MULTILINE))
             # A module's version is the one that is built with.
-            yield from ((file, name, version) for name, version in _GO.findall(text))
-        elif file == "Cargo.toml":
+            yield from ((file, module, version) for module, version in _GO.findall(text))
+        elif name == "Cargo.toml":
             yield from ((file, *one) for one in _cargo(tree.table(file)))
-        elif file in {"rust-toolchain.toml", "rust-toolchain"}:
-            channel = as_table(tree.table(file).get("toolchain")).get("channel") if "." in file else text.strip()
+        else:
+            channel = as_table(tree.table(file).get("toolchain")).get("channel") if "." in name else text.strip()
             yield file, "rust", str(channel) if re.match(r"\d", str(channel)) else ""
 
 

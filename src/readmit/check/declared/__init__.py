@@ -1,0 +1,1 @@
+"""What manifests and settings of a tree declare: versions, packages and values."""
