@@ -94,9 +94,9 @@ class Shop:
         imported = import_memory(self.workspace, self.project, files)
         agent = session_agent(self.workspace, self.project, session)
         begin_absence(self.workspace, self.project, session, agent)
-        handover = SessionHandover(self.workspace, self.project, session, files)
+        handover = SessionHandover(self.workspace, self.project, session, files, imported)
         handover.decide(agent)
-        handover.text(imported, is_new=True)
+        handover.text(is_new=True)
         handover.keep(agent, ())
 
     def end(self, session: Session) -> None:
