@@ -1,1 +1,1 @@
-"""The HTTP server: the verbs of a workspace behind credentials, with pages for people."""
+"""HTTP server: the verbs of a workspace for callers with credentials, and pages for people."""
