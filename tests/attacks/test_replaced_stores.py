@@ -327,3 +327,20 @@ def test_two_processes_that_are_first_agree(tmp_path: Path, keys: Path) -> None:
     late.known = lambda places: next(looks, None) or known(places)  # type: ignore[method-assign]
     with pytest.raises(TamperedError, match="is another store than before"):
         late.learn(place, "1" * 32, "team.db")
+
+
+def test_a_store_that_another_process_starts_meanwhile_is_not_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is started after this process saw no file, and noted before this process goes on."""
+    file = tmp_path / "team.db"
+
+    def before_it_was_there(place: Path | str) -> bool:
+        monkeypatch.undo()
+        monkeypatch.setenv("READMIT_KEYS", str(tmp_path / "keys"))
+        Workspace.open(place).close()
+        return False
+
+    monkeypatch.setattr("readmit.log.location.exists", before_it_was_there)
+    with Workspace.open(file) as team:
+        assert team.observe("The depot moved to Porto.", by="bob")

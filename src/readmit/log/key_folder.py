@@ -18,7 +18,7 @@ from readmit.records.canonical import digest_of
 from readmit.records.error_types import StoreError, TamperedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -74,9 +74,9 @@ class KeyFolder:
                     f"right one back; only if you replaced it yourself, run `{_accept(shown)}`"
                 )
 
-    def check_gone(self, places: Sequence[str], shown: str) -> None:
-        """Refuse to start a store where another one was seen, which is gone."""
-        for place, known in self.known(places).items():
+    def check_gone(self, noted: Mapping[str, str], shown: str) -> None:
+        """Refuse to start a store where another one was noted, which is gone."""
+        for place, known in noted.items():
             raise TamperedError(
                 f"{place} is gone: store {known} was seen there. Put it back, or restore a backup with `readmit "
                 f"restore`; to start a new store in its place, run `{_accept(shown)}`"

@@ -78,8 +78,10 @@ def open_store(
     folder = KeyFolder.chosen(keys)
     if not read_only:
         folder.make()
+        # Before the look at the file, which is there before it is noted: another process may start it in between.
+        noted = folder.known(() if is_url(place) else places_of(place))
         if not exists(place):
-            folder.check_gone(places_of(place), str(place))
+            folder.check_gone(noted, str(place))
     connection = _connected(place, read_only=read_only)
     try:
         take = folder.check if read_only else folder.learn
