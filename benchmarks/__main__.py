@@ -54,7 +54,11 @@ SUITES = {
         reason="Half of a first return is reading the audience's list with its proof; the rest, deciding, is what a "
         "later return does too.",
     ),
-    "growth": Suite("What a return takes: memory and room, and a process that writes and returns"),
+    "growth": Suite(
+        "What a return takes: memory and room, and a process that writes and returns",
+        reason="Ten times the items take less than ten times the calls. A call takes longer among more items, which no "
+        "longer fit into the processor's cache; the garbage collector adds up to a quarter.",
+    ),
     "year": Suite("A year of sessions of a coding agent", core=False),
     "cover": Suite("Greedy and exact cover, 500 items × 100 dependencies"),
     "hooks": Suite("Hooks of a coding agent: 2,000 items, 300 probed files"),

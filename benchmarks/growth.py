@@ -8,7 +8,9 @@ returns without opening the store again.
 
 from __future__ import annotations
 
+import cProfile
 import json
+import pstats
 import subprocess
 import sys
 import time
@@ -84,6 +86,7 @@ def _scaling(shape: str, few: dict[str, float], many: dict[str, float]) -> list[
     of = f"return, {shape} of {FEW * TIMES:,} that falls"
     return [
         at_most(f"{of} / {FEW:,}, time", many["seconds"] / few["seconds"], TIMES, "x"),
+        at_most(f"{of} / {FEW:,}, calls", many["calls"] / few["calls"], TIMES, "x"),
         at_most(f"{of} / {FEW:,}, what it adds to the file", many["grown"] / few["grown"], TIMES, "x"),
         at_most(f"{of}, peak memory", many["megabytes"], None, "MB"),
         at_most(f"{of}, the longest row that it writes", many["longest"] / 1000, None, "kB"),
@@ -110,9 +113,13 @@ def _measure(path: Path, written: int) -> dict[str, float]:
         longest = desk_of(team).log.connection.sql.execute(_LONGEST, ()).fetchone()[0]
         megabytes = peak_memory()
         seconds = best(lambda: agent.come_back(checkpoint=DEPARTURE), 3, clock=time.process_time)
+        with cProfile.Profile() as profile:
+            agent.come_back(checkpoint=DEPARTURE)
+        calls = pstats.Stats(profile).total_calls  # type: ignore[attr-defined]
     return {
         "admitted": returned.admitted,
         "seconds": seconds,
+        "calls": calls,
         "grown": grown,
         "megabytes": megabytes,
         "longest": longest,

@@ -49,6 +49,7 @@ def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
             for name, one in _session(top, number).items():
                 waited[name].append(one)
             step(number + 1)
+        _wait_for_late_work(folder)
     results = []
     for name, bar in BARS.items():
         walls, cpus = (sorted(getattr(one, kind) for one in waited[name]) for kind in ("wall", "cpu"))
@@ -94,6 +95,12 @@ def _hook(top: Path, session: str, moment: Moment, **fields: object) -> Waited:
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Waited(wall * 1000, cpu * 1000)
+
+
+def _wait_for_late_work(folder: Path) -> None:
+    """Wait for the processes that hooks began and left, which still write to the folder."""
+    while subprocess.run(["pgrep", "-f", str(folder)], capture_output=True, check=False).returncode == 0:
+        time.sleep(0.1)
 
 
 if __name__ == "__main__":

@@ -399,9 +399,11 @@ def test_a_beginning_is_searched_in_the_index_and_not_by_a_scan(tmp_path: Path) 
         log.beginning_with("item", "a", limit=9)
         log.beginning_with("evidence", "a", limit=9)
         sql.set_trace_callback(None)
-        reads = [query for query in asked if query.lstrip().startswith("SELECT")]
+        reads = [query for query in asked if query.lstrip().startswith(("SELECT", "WITH"))]
         for query in reads:
             plan = [row[3] for row in sql.execute(f"EXPLAIN QUERY PLAN {query}")]
-            assert all(step.startswith("SEARCH") for step in plan), plan
+            # Names that begin so are put apart before events are joined to them.
+            apart = ("MATERIALIZE named", "SCAN named", "USE TEMP B-TREE FOR ORDER BY")
+            assert all(step.startswith(("SEARCH", *apart)) for step in plan), plan
     # Ids, digests in two tables, and the end of the log under which the ids are proven.
     assert len(reads) == 4

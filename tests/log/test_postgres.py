@@ -45,6 +45,50 @@ def as_administrator(server: Server) -> Any:
     return closing(psycopg.connect(server.administrator, dbname="team", autocommit=True))
 
 
+# Cost.
+
+
+def scanned(server: Server, schema: str) -> int:
+    """Rows of events that were read without an index, once every connection to the store has said so."""
+    alive = "SELECT count(*) FROM pg_stat_activity WHERE usename = %s"
+    read = "SELECT seq_tup_read FROM pg_stat_user_tables WHERE schemaname = %s AND relname = 'event'"
+    with as_administrator(server) as client:
+        for _ in range(1_000):
+            if not client.execute(alive, (ROLE,)).fetchone()[0]:
+                break
+            client.execute("SELECT pg_sleep(0.01)")
+        return int(client.execute(read, (schema,)).fetchone()[0])
+
+
+@pytest.mark.parametrize("statistics", [False, True])
+def test_no_call_reads_all_events_to_find_some(statistics: bool, url: str, server: Server) -> None:
+    """Under row-level security an index serves a plain value only, not a sum of a base and an epoch."""
+    count = 1_000
+    with Workspace.open(url) as team, team.batch():
+        source = team.observe("All were counted.", by="bob", task="else")
+        for number in range(count):
+            team.record(f"Crate {number} is there.", by="bob", task="else", sources=[source])
+    if statistics:
+        with as_administrator(server) as client:
+            client.execute(f"ANALYZE {schema_of(url)}.event, {schema_of(url)}.audience, {schema_of(url)}.binding")
+    before = scanned(server, schema_of(url))
+    with Workspace.open(url) as team:
+        ann = team.agent("ann", role="planner", task="trip")
+        call = team.observe("The hotel confirms.", by="bob", task="trip", id="call")
+        team.oblige("Book it.", id="o", by="bob", required=["d"], task="trip", sources=[call])
+        team.record("It is booked.", id="h", by="bob", supports=["d"], slot="hotel", task="trip", sources=[call])
+        ann.depart()
+        news = team.observe("Another hotel.", by="bob", task="trip")
+        team.record("Another is booked.", id="h2", by="bob", supports=["d"], slot="hotel", task="trip", sources=[news])
+        back = ann.come_back()
+        assert [item.id for item in back.expose().items] == ["o", "h2"]
+        ann.remember("I liked it.", bound_to="h2")
+        assert len(ann.recall()) == 1
+        back.explain("h")
+        back.replay()
+    assert scanned(server, schema_of(url)) - before < count
+
+
 # Row-level security.
 
 

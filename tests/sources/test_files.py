@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import cProfile
 import os
+import pstats
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,7 @@ import pytest
 from readmit import LookRules
 from readmit.errors import GoneError, ProbeError, RecordError
 from readmit.sources import File, FileProbe, Finding, Looker
-from tests.sources.conftest import settled
+from tests.sources.conftest import PATIENT, limits_of, settled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -244,6 +246,19 @@ def test_an_unchanged_file_is_not_read_again_once_its_version_is_known(
     looker.look([probe])
     monkeypatch.setattr(os, "read", lambda *_: pytest.fail("read again"))
     assert [found.outcome for found in looker.look([probe])] == [Finding.UNCHANGED]
+
+
+def test_ten_times_the_files_are_ten_times_the_work(root: Path) -> None:
+    def calls(count: int) -> int:
+        looker = Looker(limits_of(roots=(str(root),), **PATIENT))
+        probes = [looker.capture(File(f"{number}.txt")).probe for number in range(count)]
+        with cProfile.Profile() as profile:
+            looker.look(probes)
+        return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
+
+    for number in range(500):
+        (root / f"{number}.txt").write_text("kept")
+    assert calls(500) < 11 * calls(50)
 
 
 def test_a_change_that_keeps_size_and_modification_time_is_seen(root: Path, looker: Looker) -> None:

@@ -75,9 +75,11 @@ def unpacked(stored: object) -> bytes:
 
 
 _DECISION = """
-    SELECT audit.body, seal, first, last FROM decision
-    LEFT JOIN audit ON audit.pos = ? + last AND audit.return_id = decision.return_id AND audit.kind = 'decision'
-    WHERE ws = ? AND decision.return_id = ?
+    WITH decided AS MATERIALIZED (
+        SELECT seal, first, last, return_id, ? + last AS place FROM decision WHERE ws = ? AND return_id = ?
+    )
+    SELECT audit.body, seal, first, last FROM decided
+    LEFT JOIN audit ON audit.pos = place AND audit.return_id = decided.return_id AND audit.kind = 'decision'
 """
 _KNOWN = "SELECT digest FROM piece WHERE ws = ? AND digest IN ({})"
 _PIECES = "SELECT digest, body FROM piece WHERE ws = ? AND digest IN ({})"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.log.engines.sql import PAGE
-from readmit.log.event_rows import COLUMNS, EVENT, SIGHTING, EventRows
+from readmit.log.event_rows import BOUND, COLUMNS, EVENT, EventRows
 from readmit.log.indexes.index_rows import audience_key
 from readmit.log.indexes.stated import STATE, Row
 from readmit.log.tree.state_map import SHORT_FORM, check_value, key_of, running
@@ -36,10 +36,11 @@ if TYPE_CHECKING:
 _REACHED = """
     FROM audience WHERE ws = ? AND class = ? AND task = ? AND principal = ? AND role = ? AND epoch > ?
 """
-_EVENTS = COLUMNS + " FROM (SELECT epoch" + _REACHED + ") AS reached JOIN event ON pos = ? + epoch ORDER BY epoch"
-_BEHIND = (
-    SIGHTING + "WHERE pos IN (SELECT ? + evidence FROM binding WHERE ws = ? AND item IN (SELECT epoch" + _REACHED + "))"
-)
+_EVENTS = f"""
+    WITH reached AS MATERIALIZED (SELECT ? + epoch AS place {_REACHED})
+    {COLUMNS} FROM reached JOIN event ON pos = place ORDER BY place
+"""
+_BEHIND = BOUND.format(f"SELECT epoch {_REACHED}")
 _MOST_BYTES = 64 << 20
 # Of an event with its item and evidence, beside their texts.
 _EVENT_BYTES = 3_000
@@ -112,7 +113,7 @@ class KeptLists:
         rows, made = self._rows, kept or ProvenList(row)
         last = next(reversed(made.events), 0)
         where = (rows.ws, STATE, *row, last)
-        found = rows.sql.execute(_EVENTS, (*where, rows.base)).fetchall()
+        found = rows.sql.execute(_EVENTS, (rows.base, *where)).fetchall()
         if not found:
             return made
         if kept is not None and any(one[2] == str(EventKind.FORGET) for one in found):

@@ -13,7 +13,7 @@ import msgspec
 
 from readmit.log.engines.sql import SHIFT, Connection, blob, chunks
 from readmit.log.indexes.index_rows import carried_key, carried_leaf
-from readmit.log.indexes.seen_observations import EPOCH, plain_id, sought
+from readmit.log.indexes.seen_observations import AT_EPOCH, plain_id, sought
 from readmit.log.tree.state_map import is_short_form, key_of, running
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.kinds import name_in
@@ -73,16 +73,23 @@ class Entry(Record, kw_only=True):
 _decode = msgspec.json.Decoder(Entry).decode
 LEDGER = "ledger"
 _FILED = """
-    SELECT filed.digest, event.id FROM filed
-    JOIN binding ON binding.ws = filed.ws AND binding.evidence = filed.epoch
-    JOIN event ON event.pos = ? + binding.item WHERE filed.ws = ? AND filed.digest
+    WITH bound AS MATERIALIZED (
+        SELECT filed.digest AS source, ? + binding.item AS place
+        FROM filed JOIN binding ON binding.ws = filed.ws AND binding.evidence = filed.epoch
+        WHERE filed.ws = ? AND filed.digest IN ({})
+    )
+    SELECT source, event.id FROM bound JOIN event ON event.pos = place ORDER BY place
 """
 _NAMED = """
-    SELECT seen.digest, event.id FROM name JOIN event AS seen ON seen.pos = ? + name.epoch
-    JOIN binding ON binding.ws = name.ws AND binding.evidence = name.epoch
-    JOIN event ON event.pos = ? + binding.item WHERE name.ws = ? AND name.id
+    WITH bound AS MATERIALIZED (
+        SELECT ? + name.epoch AS seen, ? + binding.item AS place
+        FROM name JOIN binding ON binding.ws = name.ws AND binding.evidence = name.epoch
+        WHERE name.ws = ? AND name.id IN ({})
+    )
+    SELECT source.digest, event.id FROM bound
+    JOIN event AS source ON source.pos = seen JOIN event ON event.pos = place ORDER BY place
 """
-_EXISTS = f"SELECT 1 FROM event WHERE pos = ? + {EPOCH} AND digest = ?"
+_EXISTS = f"SELECT 1 FROM event WHERE {AT_EPOCH} AND digest = ?"
 
 
 def source_key(backend: str, record: str) -> str:
@@ -185,8 +192,7 @@ class SourceLedger:
             base = self._ws << SHIFT
             for table, bases, names in ((_FILED, (base,), found), (_NAMED, (base, base), map(plain_id, found))):
                 for marks, part in chunks(names):
-                    query = f"{table} IN ({marks}) ORDER BY binding.item"
-                    for digest, name in self._sql.execute(query, (*bases, self._ws, *part)).fetchall():
+                    for digest, name in self._sql.execute(table.format(marks), (*bases, self._ws, *part)).fetchall():
                         if digest in found:
                             found[digest].append(name)
             signed = self._commits.values(map(carried_key, found))

@@ -84,6 +84,8 @@ class Files:
         self._open: dict[str, int] = {}
         self._versions: dict[str, FileVersion] = {}
         self._reads: dict[str, tuple[bytes, FileVersion, int]] = {}
+        self._kept = 0
+        """Bytes of the files that were read."""
 
     def look(self, probe: FileProbe, deadline: LookDeadline) -> ProbeResult:
         if probe.exists:
@@ -107,10 +109,13 @@ class Files:
     def _read_once(self, path: str) -> tuple[bytes, FileVersion, int]:
         """A file, its version, and when it was read. A memory file has a probe for each of its lines."""
         if path not in self._reads:
-            if sum(len(data) for data, *_ in self._reads.values()) > _MOST_KEPT:
+            if self._kept > _MOST_KEPT:
                 self._reads.clear()
+                self._kept = 0
             read_at = time.time_ns()
-            self._reads[path] = (*self._read(*self._place(path)), read_at)
+            data, seen = self._read(*self._place(path))
+            self._reads[path] = data, seen, read_at
+            self._kept += len(data)
         return self._reads[path]
 
     def capture(self, place: File, deadline: LookDeadline) -> Captured:  # noqa: ARG002 - reading a file is bounded
@@ -180,6 +185,7 @@ class Files:
 
     def close(self) -> None:
         self._reads.clear()
+        self._kept = 0
         while self._open:
             os.close(self._open.popitem()[1])
 

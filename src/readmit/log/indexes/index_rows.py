@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from readmit.log.engines.sql import PAGE, SHIFT, SqlSession, chunks
-from readmit.log.indexes.seen_observations import EPOCH, blocks, is_of, observed_key, observed_value, sought
+from readmit.log.indexes.seen_observations import AT_EPOCH, blocks, is_of, observed_key, observed_value, sought
 from readmit.log.indexes.stated import (
     ANY,
     DEPENDENCY,
@@ -176,7 +176,7 @@ INDEXES = {
 }
 """Every index, with its columns besides the workspace's number."""
 _BIND = "INSERT INTO binding VALUES (?, ?, ?)"
-_EVIDENCE = f"SELECT pos, id, kind, by, at, given, learnt, digest, signature FROM event WHERE pos = ? + {EPOCH}"
+_EVIDENCE = f"SELECT pos, id, kind, by, at, given, learnt, digest, signature FROM event WHERE {AT_EPOCH}"
 _KIN = "INSERT INTO kin VALUES (?, ?, ?)"
 _REACH = "INSERT INTO audience VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 

@@ -25,8 +25,11 @@ _MAX = "SELECT key, max(epoch) FROM milestone WHERE ws = ? AND kind = ? AND key 
 _ALL = "SELECT key, epoch FROM milestone WHERE ws = ? AND kind = ? AND key IN ({}) ORDER BY key, epoch"
 # The signed digest covers all leaves of an audience. They are read as they are stored, without their events.
 _LEAVES = """
-    SELECT audience.epoch, event.leaf FROM audience LEFT JOIN event ON event.pos = ? + audience.epoch
-    WHERE ws = ? AND class = ? AND task = ? AND principal = ? AND role = ? ORDER BY audience.epoch
+    WITH reached AS MATERIALIZED (
+        SELECT epoch, ? + epoch AS place FROM audience
+        WHERE ws = ? AND class = ? AND task = ? AND principal = ? AND role = ?
+    )
+    SELECT reached.epoch, event.leaf FROM reached LEFT JOIN event ON event.pos = place ORDER BY reached.epoch
 """
 
 
@@ -97,9 +100,10 @@ _DEL = "\x7f"
 _IDS = "SELECT id FROM name WHERE ws = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?"
 _FILED = "SELECT digest FROM filed WHERE ws = ? AND digest >= ? AND digest < ? ORDER BY digest LIMIT ?"
 _NAMED = """
-    SELECT event.digest FROM name JOIN event ON event.pos = ? + name.epoch
-    WHERE name.ws = ? AND name.id >= ? AND name.id < ? AND event.digest >= ? AND event.digest < ?
-    AND name.id = ? || substr(event.digest, 1, 32) ORDER BY name.id LIMIT ?
+    WITH named AS MATERIALIZED (SELECT id, ? + epoch AS place FROM name WHERE ws = ? AND id >= ? AND id < ?)
+    SELECT event.digest FROM named JOIN event ON event.pos = place
+    WHERE event.digest >= ? AND event.digest < ? AND named.id = ? || substr(event.digest, 1, 32)
+    ORDER BY named.id LIMIT ?
 """
 _SLOTS = "SELECT DISTINCT task, slot FROM slot_item WHERE ws = ? ORDER BY task, slot"
 

@@ -41,7 +41,9 @@ EPOCH = """
     coalesce((SELECT epoch FROM filed WHERE ws = ? AND digest = ?), (SELECT epoch FROM name WHERE ws = ? AND id = ?))
 """
 """The epoch under which a digest is found, with the values of ``sought``. Another's id may be equal to its name."""
-_FILED_AS = f"SELECT digest, id FROM event WHERE pos = ? + {EPOCH}"
+AT_EPOCH = f"pos = (SELECT ? + {EPOCH})"
+"""Condition on the row of that event, with the base and the values of ``sought``."""
+_FILED_AS = f"SELECT digest, id FROM event WHERE {AT_EPOCH}"
 
 
 def observed_key(row: Row, epoch: int) -> str:

@@ -153,9 +153,9 @@ class TouchedCheck:
 
     def _leaves(self, index: str, parts: Sequence[Any]) -> Iterable[bytes]:
         query = (
-            f"SELECT event.leaf FROM {index} LEFT JOIN event ON event.pos = ? + {index}.epoch "
-            f"WHERE ws = ? AND {_equal(INDEXES[index][:-1], index)} "
-            "ORDER BY epoch"
+            f"WITH listed AS MATERIALIZED (SELECT ? + epoch AS place FROM {index} "
+            f"WHERE ws = ? AND {_equal(INDEXES[index][:-1], index)}) "
+            "SELECT event.leaf FROM listed LEFT JOIN event ON event.pos = place ORDER BY place"
         )
         for (leaf,) in self._sql.execute(query, (self._ws << SHIFT, self._ws, *parts)):
             yield bytes(leaf or b"")

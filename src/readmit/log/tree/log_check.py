@@ -50,7 +50,10 @@ _EVENTS = """
 """
 _BINDINGS = "FROM binding WHERE ws = ? AND item > ? AND item <= ?"
 _BOUND = f"SELECT item, evidence {_BINDINGS} ORDER BY item, evidence"
-_EVIDENCE = f"SELECT pos, by, at, given, learnt FROM event WHERE pos IN (SELECT ? + evidence {_BINDINGS})"
+_EVIDENCE = f"""
+    WITH bound AS MATERIALIZED (SELECT ? + evidence AS place {_BINDINGS})
+    SELECT pos, by, at, given, learnt FROM event WHERE pos IN (SELECT place FROM bound)
+"""
 _ROWS = "SELECT pos, return_id, kind, item, body FROM audit WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?"
 _BEYOND = {
     table: f"SELECT count(*) + (SELECT count(*) FROM {table} WHERE pos = ?) FROM {table} WHERE pos > ? AND pos <= ?"
