@@ -75,7 +75,7 @@ def _measured(name: str, place: str, step: Callable[[int], None]) -> list[Result
             time.sleep(SETTLED_SECONDS)
             waiting = _share()
         # What the process does besides, such as drawing the bar of its progress.
-        idle = waiting - _share()
+        idle = max(0.0, waiting - _share())
     return [
         at_most(
             f"a subscription on a {name} learns of a commit by another process, median",
