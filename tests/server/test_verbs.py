@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -117,6 +118,16 @@ def test_the_pages_of_a_listing_make_up_the_whole(client: httpx.Client, listing:
         assert len(page["entries"]) <= 3
         found, after = [*found, *page["entries"]], page["next"]
     assert found == whole["entries"]
+
+
+def test_the_whole_audit_is_exported(client: httpx.Client) -> None:
+    came = client.post(f"{AT}/come_back", json=planned(client, task())).json()
+    answer = client.get(f"{AT}/audit/export")
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    assert lines[-1]["kind"] == "head"
+    assert came["id"] in {line.get("return") for line in lines}
+    assert came["secret"] not in answer.text
 
 
 def test_verbs_of_a_batch_are_one_commit(client: httpx.Client) -> None:
