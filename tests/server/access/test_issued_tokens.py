@@ -197,9 +197,9 @@ def test_wrong_settings_name_the_setting(case: str) -> None:
 
 def test_two_providers_never_name_the_same_principal() -> None:
     second = GOOD.replace(ISSUER, "https://other.example.org/")
-    with pytest.raises(RecordError, match="issuers.prefix: 'acme/' begins"):
+    with pytest.raises(RecordError, match=r"issuers\.prefix: 'acme/' begins"):
         read_issuers((GOOD + second).encode())
-    with pytest.raises(RecordError, match="issuers.prefix"):
+    with pytest.raises(RecordError, match=r"issuers\.prefix"):
         read_issuers((GOOD + second.replace('"acme/"', '"acme/other/"')).encode())
     with pytest.raises(RecordError, match="named twice"):
         read_issuers((GOOD + GOOD.replace('"acme/"', '"b/"')).encode())

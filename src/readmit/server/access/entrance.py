@@ -35,7 +35,9 @@ AGAIN = 2.0
 """Seconds after which a stream's credential is looked at again."""
 PATIENCE = 30.0
 """Seconds in which a body has to arrive."""
-RESOURCE_METADATA = "/.well-known/oauth-protected-resource/mcp"
+CALLER = "readmit.caller"
+"""The key of the request's scope under which the application finds the caller."""
+CHALLENGE = 'Bearer realm="readmit", error="invalid_token"'
 _LONGEST_PATH = 300
 _SECRET = re.compile(r"(?<=rk_)[0-9a-f]*_\w+|eyJ[\w-]*\.[\w.-]+")
 
@@ -43,17 +45,22 @@ _SECRET = re.compile(r"(?<=rk_)[0-9a-f]*_\w+|eyJ[\w-]*\.[\w.-]+")
 class Entrance:
     """An application behind credentials and limits. ``report`` gets the line of each request.
 
-    ``url`` is where callers reach the server, which the challenge of ``/mcp`` names.
+    ``challenge`` is what a refused credential is told below ``/mcp``, where clients look for their provider.
     """
 
     def __init__(
-        self, app: ASGIApp, credentials: Credentials, limits: RequestLimits, report: Callable[[str], None], url: str
+        self,
+        app: ASGIApp,
+        credentials: Credentials,
+        limits: RequestLimits,
+        report: Callable[[str], None],
+        challenge: str = CHALLENGE,
     ) -> None:
         self._app = app
         self._credentials = credentials
         self._limits = limits
         self._report = report
-        self._url = url
+        self._challenge = challenge
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -81,12 +88,14 @@ class Entrance:
         except CredentialError as error:
             if wait := self._limits.failed(passage.address):
                 raise _too_many("authorization: too many credentials of this address were refused", wait) from None
-            raise _Refused(problem(error, headers={"WWW-Authenticate": self._challenge(passage)})) from None
+            said = self._challenge if passage.is_mcp else CHALLENGE
+            raise _Refused(problem(error, headers={"WWW-Authenticate": said})) from None
         except ReadmitError as error:  # a file of credentials: the operator reads what is wrong with it, not the caller
-            logger.error("credentials cannot be checked: %s", one_line(str(error)))  # noqa: TRY400 - its text says it all
+            logger.error("credentials cannot be checked: %s", one_line(str(error)))
             unread = StoreError("authorization: credentials cannot be checked now; see the output of the server")
             raise _Refused(problem(unread, headers={"Retry-After": "5"})) from None
         passage.credentials = self._credentials
+        passage.scope[CALLER] = passage.caller
 
     async def _admit(self, passage: _Passage) -> None:
         caller = passage.caller
@@ -97,10 +106,6 @@ class Entrance:
             await self._app(passage.scope, _replayed(body, passage), passage.sent)
         finally:
             self._limits.end(caller)
-
-    def _challenge(self, passage: _Passage) -> str:
-        more = f', resource_metadata="{self._url}{RESOURCE_METADATA}"' if passage.is_mcp else ""
-        return f'Bearer realm="readmit", error="invalid_token"{more}'
 
 
 class _Refused(Exception):  # noqa: N818 - an answer, and no error of this program
