@@ -1,4 +1,4 @@
-"""One HTTP server: the verbs, the tools at ``/mcp``, and the pages, behind one entrance."""
+"""The whole HTTP server: verbs, tools at ``/mcp`` and pages, after the entrance."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
 _STOP_SECONDS = 5
-"""What runs at the end gets so long to end by itself."""
+"""Seconds that running requests get when the server stops."""
 _BACKLOG = 1_024
 _KEPT_SECONDS = 30
 
 
 class Serving(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server serves, where, and to whom."""
+    """Settings of a whole server: its store, its address, and its callers."""
 
     store: str
     key_folder: Path
@@ -60,8 +60,8 @@ def whole_app(serving: Serving, report: Callable[[str], None]) -> ASGIApp:
     doors: list[McpDoor] = []
 
     def more(service: Service) -> Sequence[BaseRoute]:
-        async def work(caller: Caller, name: str, do: Callable[[Workspace], dict[str, Any]]) -> dict[str, Any]:
-            return await service.call(name, lambda workspace: do(workspace.principal(caller.principal)))
+        async def work(caller: Caller, workspace: str, do: Callable[[Workspace], dict[str, Any]]) -> dict[str, Any]:
+            return await service.call(workspace, lambda handle: do(handle.principal(caller.principal)))
 
         doors.append(McpDoor(credentials, work, serving.url, () if tokens is None else tokens.issuers()))
         return doors[0].routes()
@@ -83,11 +83,18 @@ def whole_app(serving: Serving, report: Callable[[str], None]) -> ASGIApp:
 def listening_at(host: str, port: int) -> socket.socket:
     """A socket at an address; the error says why there is none."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With the protocol named, or asyncio leaves small packets waiting for each other.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(_BACKLOG)
     except OSError as error:
-        why = str(error.strerror).partition(" (while")[0]
-        raise StoreError(f"listen: cannot listen on {host}:{port}: {why}; choose another address") from None
+        listening.close()
+        raise StoreError(
+            f"listen: cannot listen on {host}:{port}: {error.strerror or error}; choose another address"
+        ) from None
+    return listening
 
 
 def serve(app: ASGIApp, serving: Serving, listening: socket.socket) -> None:

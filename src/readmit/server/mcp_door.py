@@ -20,9 +20,10 @@ from starlette.routing import Route
 from readmit.clients.agent_tools.tool_inputs import AGENT_INPUTS, tool_input
 from readmit.clients.agent_tools.tool_server import make_server
 from readmit.clients.agent_tools.view_tools import ViewTools
-from readmit.records.error_types import CredentialError, NotAllowedError, ReadmitError, RecordError, UnknownError
+from readmit.records.error_types import CredentialError, NotAllowedError, ReadmitError, RecordError
 from readmit.server.access.entrance import CHALLENGE
 from readmit.server.problems import problem
+from readmit.server.service import unknown_workspace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -64,7 +65,7 @@ class McpDoor:
         self._resource = AnyHttpUrl(f"{url}{PATH}")
         self._issuers = issuers
         self.challenge = CHALLENGE
-        """What a request without a good credential is told: where the metadata is, if a provider issues tokens."""
+        """The answer to a request without a good credential, with the address of the metadata if there is one."""
         if issuers:
             self.challenge += f', resource_metadata="{build_resource_metadata_url(self._resource)}"'
         hosts = [urlsplit(url).netloc, *(f"{host}:*" for host in _LOOPBACK)]
@@ -124,7 +125,7 @@ def _seat(caller: Caller, query: QueryParams) -> _Seat:
         raise NotAllowedError("rights: this credential has not the right `agent`, which the tools are for")
     workspace = query.get("workspace") or _only("workspace", caller.workspaces)
     if workspace not in caller.workspaces:
-        raise UnknownError(f"workspace: there is no workspace {workspace!r} for this credential")
+        raise unknown_workspace(workspace)
     role = query.get("role") or _only("role", caller.roles)
     if role not in caller.roles:
         raise NotAllowedError(f"role: this credential may not act as {role!r}")

@@ -26,7 +26,7 @@ _FIRST = "me"
 
 
 class _Found(NamedTuple):
-    """What the store says before it is served."""
+    """Findings in the store before it is served."""
 
     key_folder: Path
     counting: int
@@ -107,7 +107,7 @@ def _serving(invocation: Invocation, found: _Found, given: dict[str, Any], own: 
 
 
 def _check_place(host: str, given: dict[str, Any]) -> None:
-    """Keys are sent with every request: beyond this machine nobody else may read them on the way."""
+    """Check the options of an address. Keys are sent with every request, so beyond this machine it takes TLS."""
     if (given["certificate"] is None) != (given["certificate_key"] is None):
         raise click.UsageError("give both --certificate and --certificate-key, or neither")
     for one in given["proxies"]:

@@ -18,6 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 
 from readmit.records.error_types import CredentialError, RateError, ReadmitError, RecordError, StoreError
 from readmit.server.problems import problem
+from readmit.server.verb_routes import CALLER
 from readmit.text.escapes import iso_moment, json_text, one_line
 
 if TYPE_CHECKING:
@@ -31,12 +32,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("readmit")
 
-AGAIN = 2.0
-"""Seconds after which a stream's credential is looked at again."""
-PATIENCE = 30.0
-"""Seconds in which a body has to arrive."""
-CALLER = "readmit.caller"
-"""The key of the request's scope under which the application finds the caller."""
 CHALLENGE = 'Bearer realm="readmit", error="invalid_token"'
 _LONGEST_PATH = 300
 _SECRET = re.compile(r"(?<=rk_)[0-9a-f]*_\w+|eyJ[\w-]*\.[\w.-]+")
@@ -45,7 +40,7 @@ _SECRET = re.compile(r"(?<=rk_)[0-9a-f]*_\w+|eyJ[\w-]*\.[\w.-]+")
 class Entrance:
     """An application behind credentials and limits. ``report`` gets the line of each request.
 
-    ``challenge`` is what a refused credential is told below ``/mcp``, where clients look for their provider.
+    ``challenge`` answers a refused credential below ``/mcp``, where clients look for their provider.
     """
 
     def __init__(
@@ -66,7 +61,7 @@ class Entrance:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        passage = _Passage(scope, receive, send)
+        passage = _Passage(scope, receive, send, self._limits)
         try:
             try:
                 await self._identify(passage)
@@ -102,7 +97,7 @@ class Entrance:
         if wait := self._limits.begin(caller, passage.address):
             raise _too_many("requests: these are more than the caller may send", wait)
         try:
-            body = await passage.body(self._limits.largest(caller))
+            body = await passage.body()
             await self._app(passage.scope, _replayed(body, passage), passage.sent)
         finally:
             self._limits.end(caller)
@@ -125,7 +120,8 @@ def _too_many(why: str, wait: float) -> _Refused:
 class _Passage:
     """One request on its way through."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, limits: RequestLimits) -> None:
+        self._limits = limits
         self.scope = scope
         self.receive = receive
         self.headers = Headers(scope=scope)
@@ -147,8 +143,9 @@ class _Passage:
     def is_mcp(self) -> bool:
         return str(self.scope["path"]).startswith("/mcp")
 
-    async def body(self, largest: int) -> bytes:
+    async def body(self) -> bytes:
         """The whole body, which has to arrive in time and within the limit."""
+        largest, seconds = self._limits.largest(self.caller), self._limits.settings.body_seconds
         too_large = RecordError(f"body: it has more than {largest:,} bytes; send less at once")
         closed = {"Connection": "close"}  # what follows of the body is not read
         said = self.headers.get("content-length", "")
@@ -156,7 +153,7 @@ class _Passage:
             raise _Refused(problem(too_large, status=413, headers=closed))
         parts, size = [], 0
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(seconds):
                 while True:
                     message = await self.receive()
                     parts.append(message.get("body", b""))
@@ -166,7 +163,7 @@ class _Passage:
                     if not message.get("more_body", False):
                         return b"".join(parts)
         except TimeoutError:
-            late = RecordError(f"body: it did not arrive within {PATIENCE:.0f} s")
+            late = RecordError(f"body: it did not arrive within {seconds:.0f} s")
             raise _Refused(problem(late, status=408, headers=closed)) from None
 
     async def sent(self, message: Message) -> None:
@@ -185,7 +182,7 @@ class _Passage:
         await self._send(message)
 
     async def _is_over(self) -> bool:
-        if self.credentials is None or time.monotonic() - self._checked < AGAIN:
+        if self.credentials is None or time.monotonic() - self._checked < self._limits.settings.again_seconds:
             return False
         self._checked = time.monotonic()
         try:
