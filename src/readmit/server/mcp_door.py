@@ -24,7 +24,7 @@ from readmit.records.error_types import CredentialError, NotAllowedError, Readmi
 from readmit.server.access.entrance import CHALLENGE
 from readmit.server.problems import problem
 from readmit.server.service import unknown_workspace
-from readmit.server.verb_calls import agent_of, check_drafts
+from readmit.server.verb_calls import check_drafts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -117,7 +117,7 @@ class McpDoor:
         seat: _Seat = context.request.scope[_SEAT]
 
         def do(own: Workspace) -> dict[str, Any]:
-            agent = agent_of(own, seat.caller, seat.role, seat.task)
+            agent = own.agent(seat.caller.principal, role=seat.role, task=seat.task)
             if drafts:
                 check_drafts(own)
             return ask(ViewTools(own, agent, f"{seat.caller.principal}, by its own tool"))
