@@ -16,13 +16,25 @@ from readmit.records.base import Time
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Item, Kind, Obligation
 from readmit.records.policy import Policy
-from readmit.records.reasons import DutyState, State
+from readmit.records.reasons import PRECEDENCE, DutyState, State
 from readmit.records.retractions import Retractions
 from readmit.records.verdicts import Verdict
 
 Lane = Literal["observed", "recorded", "taken out", "looked into"]
 LANES: tuple[Lane, ...] = ("observed", "recorded", "taken out", "looked into")
 Tone = Literal["in", "fit", "out"]
+SIGNS: dict[Tone, str] = {"in": "✓", "fit": "○", "out": "✕"}
+"""A sign beside each word, so that nothing depends on color."""
+_FIT = frozenset({State.NOT_NEEDED, State.WITHHELD})
+
+
+def tone_of(state: State) -> Tone:
+    """Whether an item is in, fit but not handed over, or out."""
+    return "in" if state is State.ADMITTED else "fit" if state in _FIT else "out"
+
+
+# What is handed over first, then what is out, then what is fit and was not handed over.
+STATES = tuple(sorted(PRECEDENCE, key=lambda state: ("in", "out", "fit").index(tone_of(state))))
 
 
 class Quote(msgspec.Struct, frozen=True):
@@ -147,6 +159,23 @@ class ReturnPage(msgspec.Struct, frozen=True, kw_only=True):
     deliveries: tuple[str, ...]
     experiences: tuple[tuple[str, str, str], ...]
     """Each with the item that it is bound to, and why it is back or not. Their texts are the owner's alone."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the agent learns of a change."""
+        return bool(self.news) or self.retractions != Retractions()
+
+    @property
+    def groups(self) -> list[tuple[str, list[ShownItem]]]:
+        """The items by their state, under a title."""
+        groups = ((state, [entry for entry in self.entries if entry.state is state]) for state in STATES)
+        return [(state_title(state), own) for state, own in groups if own]
+
+
+def state_title(state: State) -> str:
+    """The title of a list of items in a state."""
+    words = str(state).replace("_", " ")
+    return "In: handed over" if state is State.ADMITTED else f"{words[0].upper()}{words[1:]}"
 
 
 class Span(msgspec.Struct, frozen=True):
