@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from tests.scene import Scene
 
 PLAIN = (
-    "html head meta title style body header footer main nav section article details summary h1 h2 h3 p span strong a "
-    "code br ul ol li dl dt dd div figure blockquote table caption thead tbody tr th td svg path line text rect"
+    "html head meta title style body header footer main nav section article details summary h1 h2 h3 h4 p span strong "
+    "a code br ul ol li dl dt dd div figure blockquote table caption thead tbody tr th td svg path line text rect"
 )
 
 

@@ -13,6 +13,7 @@ from readmit.diagnosis.history import looked_in_words
 from readmit.diagnosis.missing_needs import past_lacks
 from readmit.diagnosis.trial import FIT, past
 from readmit.diagnosis.verification.head_proofs import signed_head, verifier_key
+from readmit.pages.gather_believed import believed
 from readmit.pages.item_entries import Sight, trees
 from readmit.pages.page_values import Happening, Heading, ReturnPage, Seal, ShownDuty, ShownNeed, Tone, Use
 from readmit.records.acts.event import Checkpoint, Event, EventKind
@@ -78,6 +79,7 @@ def _gathered(log: Log, return_id: str, now: datetime) -> ReturnPage:
         happenings=tuple(map(sight.worded, _events(log, seen, departed, request))),
         entries=tuple(sight.entry(held[name], judged, entered[name].at) for name in judged),
         fallen=trees(sight, judged),
+        believed=believed(sight, judged, departed),
         retractions=decision.retractions,
         news=tuple((item.id, item.news) for item in _viewed(decision) if item.news is not None),
         duties=tuple(_duties(decision, held, judged, linked_needs(state.held, request.policy, request.moment))),

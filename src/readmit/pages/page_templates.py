@@ -31,6 +31,8 @@ LIMITS = {
     "text": 2_000,  # characters of an item that are shown at once; a longer text is folded
     "said": 400,  # characters of the text of one event
     "listed": 400,  # events that a timeline lists in words; all of them are drawn
+    "stopped": 8,  # items named of those that stop at one stage of a return for the same reason
+    "beliefs": 100,  # items that a departing agent held, shown beside the texts that hold now
     "trees": 24,  # trees of premises that are drawn
     "bars": 40,  # items of a slot that are drawn, the latest ones
 }

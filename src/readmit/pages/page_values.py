@@ -90,6 +90,45 @@ class Fallen(msgspec.Struct, frozen=True):
     """How many dependents are not drawn."""
 
 
+class Belief(msgspec.Struct, frozen=True, kw_only=True):
+    """An item that an agent held at its departure and that no longer holds, beside the text that holds now."""
+
+    id: str
+    kind: Kind
+    state: State
+    was: tuple[Quote, ...]
+    """The item as the agent held it, and the premise that it rested on, if that fell."""
+    now: tuple[Quote, ...]
+    """The text in its place; empty if nothing replaced it."""
+    why: tuple[str, ...]
+
+
+class Believed(msgspec.Struct, frozen=True, kw_only=True):
+    """The items that an agent held at its departure, at the time of its return."""
+
+    fallen: tuple[Belief, ...] = ()
+    holding: int = 0
+    """How many still hold."""
+    earlier: int = 0
+    """How many had fallen before the departure."""
+    apart: int = 0
+    """How many do not concern it in this return: for other tasks, purposes or readers, or without a source."""
+
+
+class FlowStage(msgspec.Struct, frozen=True, kw_only=True):
+    """A stage of a return: the items that enter it, and those that stop there."""
+
+    title: str
+    words: str
+    entering: int
+    stopped: tuple[tuple[State, tuple[ShownItem, ...]], ...] = ()
+
+    @property
+    def passing(self) -> int:
+        """How many items go on."""
+        return self.entering - sum(len(items) for _, items in self.stopped)
+
+
 class ShownNeed(msgspec.Struct, frozen=True):
     """A dependency that a duty requires, and the fit items that meet it."""
 
@@ -148,6 +187,7 @@ class ReturnPage(msgspec.Struct, frozen=True, kw_only=True):
     happenings: tuple[Happening, ...]
     entries: tuple[ShownItem, ...]
     fallen: tuple[Fallen, ...]
+    believed: Believed
     retractions: Retractions
     news: tuple[tuple[str, str], ...]
     """Items of the view that are new since departure or were confirmed again, with that word."""
@@ -170,6 +210,41 @@ class ReturnPage(msgspec.Struct, frozen=True, kw_only=True):
         """The items by their state, under a title."""
         groups = ((state, [entry for entry in self.entries if entry.state is state]) for state in STATES)
         return [(state_title(state), own) for state, own in groups if own]
+
+    @property
+    def flow(self) -> list[FlowStage]:
+        """The stages of the return, with the items that stop at each."""
+        by_state: dict[State | None, list[ShownItem]] = {}
+        for entry in self.entries:
+            by_state.setdefault(entry.state, []).append(entry)
+        stages: list[FlowStage] = []
+        entering = len(self.entries)
+        for title, words, states in STAGES:
+            stopped = tuple((state, tuple(by_state[state])) for state in states if state in by_state)
+            stages.append(FlowStage(title=title, words=words, entering=entering, stopped=stopped))
+            entering = stages[-1].passing
+        return stages
+
+
+# The stages of the paper's section 3, and the states in which an item stops there.
+STAGES: tuple[tuple[str, str, tuple[State, ...]], ...] = (
+    ("Capture", "What the agent held when it left, and everything since that it may see.", ()),
+    (
+        "Invalidate",
+        "Something ended it, replaced it, or changed a premise of it.",
+        (
+            State.REVOKED, State.SUPERSEDED, State.EXPIRED, State.SOURCE_CHANGED, State.PREMISE_CHANGED,
+            State.DISPUTED, State.SUSPECTED,
+        ),
+    ),
+    (
+        "Gate",
+        "May this agent use it, here and now, and is it proven?",
+        (State.UNAUTHORIZED, State.NOT_YET_VALID, State.NOT_APPLICABLE, State.UNPROVEN, State.TOO_LARGE),
+    ),
+    ("Cover", "A small set that meets every duty.", (State.NOT_NEEDED, State.WITHHELD)),
+    ("Seal", "Signed, and handed over after a recheck.", ()),
+)  # fmt: skip
 
 
 def state_title(state: State) -> str:
