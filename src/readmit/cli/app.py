@@ -25,6 +25,7 @@ from readmit.cli.operation import (
     admin_commands,
     audit_commands,
     backup_commands,
+    credential_commands,
     head_commands,
     key_commands,
     policy_command,
@@ -100,6 +101,7 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
         policy_command.policy,
         key_commands.keys,
         writer_commands.writers,
+        credential_commands.credentials,
         witness_command.serve_witness,
     ),
     "Models": (
