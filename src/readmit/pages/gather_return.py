@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from readmit.diagnosis.history import looked_in_words
 from readmit.diagnosis.missing_needs import past_lacks
-from readmit.diagnosis.trial import FIT, past
+from readmit.diagnosis.trial import FIT, Trial, past
 from readmit.diagnosis.verification.head_proofs import signed_head, verifier_key
 from readmit.pages.gather_believed import believed
 from readmit.pages.item_entries import Sight, trees
@@ -24,8 +24,6 @@ from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
 from readmit.records.snapshot import Held, WorkState
 from readmit.rules.capture.fold import fold
-from readmit.rules.capture.links import linked_needs
-from readmit.state.past_returns import dispositions, recorded
 from readmit.text.escapes import format_moment
 from readmit.trust.notes import LogCheckpoint, verify_note
 from readmit.trust.statement import open_either
@@ -47,10 +45,21 @@ def return_values(log: Log, return_id: str, *, now: datetime) -> ReturnPage:
 
 
 def _gathered(log: Log, return_id: str, now: datetime) -> ReturnPage:
-    returned, decision = recorded(log, return_id)
-    request, who = returned.request, returned.request.identity
-    departed = log.departure(request.checkpoint)
-    judged = {one.item: one for one in dispositions(log, return_id)}
+    trial = past(log, return_id)
+    departed = log.departure(trial.request.checkpoint)
+    return replace(
+        trial_values(log, trial, departed, now=now),
+        return_id=return_id,
+        seals=tuple(seals(log, return_id, now)),
+        digests=tuple(digests(log.returned(return_id), trial.decision, departed)),
+        deliveries=tuple(deliveries(log, return_id)),
+    )
+
+
+def trial_values(log: Log, trial: Trial, departed: Checkpoint, *, now: datetime) -> ReturnPage:
+    """The page values of a decided return, on record or not."""
+    request, decision, judged = trial.request, trial.decision, trial.judged
+    who = request.identity
     seen, evidence = log.sight(who, until=request.epoch)
     state = fold(WorkState(), seen)
     held, entered = dict(state.held), {one.payload.id: one for one in seen if isinstance(one.payload, Item)}
@@ -70,7 +79,6 @@ def _gathered(log: Log, return_id: str, now: datetime) -> ReturnPage:
             facts=tuple(_facts(request, decision, departed)),
             made=now,
         ),
-        return_id=return_id,
         verdict=verdict,
         tone=tone,
         reasons=(*(f"{reason.doc} ({reason})" for reason in decision.reasons), *note),
@@ -82,12 +90,9 @@ def _gathered(log: Log, return_id: str, now: datetime) -> ReturnPage:
         believed=believed(sight, judged, departed),
         retractions=decision.retractions,
         news=tuple((item.id, item.news) for item in _viewed(decision) if item.news is not None),
-        duties=tuple(_duties(decision, held, judged, linked_needs(state.held, request.policy, request.moment))),
-        lacking=tuple(_shown(lack, sight) for lack in past_lacks(past(log, return_id))),
+        duties=tuple(_duties(decision, held, judged, trial.links)),
+        lacking=tuple(_shown(lack, sight) for lack in past_lacks(trial)),
         uses=tuple(_uses(request, decision)),
-        seals=tuple(seals(log, return_id, now)),
-        digests=tuple(digests(returned, decision, departed)),
-        deliveries=tuple(deliveries(log, return_id)),
         experiences=tuple((note.experience, note.bound_to, note.reason.doc) for note in decision.experiences),
     )
 

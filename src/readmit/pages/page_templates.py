@@ -50,6 +50,7 @@ def page_environment() -> Environment:
     )  # fmt: skip
     made.filters.update(
         moment=format_moment, cut=cut, short=shorten_digests, tone=tone_of, counted=counted,
+        epoch_known=lambda epoch: f"known at epoch {epoch}",
         spaced=lambda words: str(words).replace("_", " "),
     )  # fmt: skip
     made.globals.update(

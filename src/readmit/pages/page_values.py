@@ -178,7 +178,8 @@ class ReturnPage(msgspec.Struct, frozen=True, kw_only=True):
     """One past return."""
 
     heading: Heading
-    return_id: str
+    return_id: str = ""
+    """Empty for one that is computed and not on record."""
     verdict: str
     tone: Tone
     reasons: tuple[str, ...]
@@ -194,9 +195,9 @@ class ReturnPage(msgspec.Struct, frozen=True, kw_only=True):
     duties: tuple[ShownDuty, ...]
     lacking: tuple[Lack, ...]
     uses: tuple[Use, ...]
-    seals: tuple[Seal, ...]
-    digests: tuple[tuple[str, str], ...]
-    deliveries: tuple[str, ...]
+    seals: tuple[Seal, ...] = ()
+    digests: tuple[tuple[str, str], ...] = ()
+    deliveries: tuple[str, ...] = ()
     experiences: tuple[tuple[str, str, str], ...]
     """Each with the item that it is bound to, and why it is back or not. Their texts are the owner's alone."""
 
@@ -275,6 +276,15 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     fell: tuple[tuple[str, Why], ...] = ()
 
 
+class Times(msgspec.Struct, frozen=True):
+    """A slot on two axes of time: by what was known at a moment, which statements held for a time."""
+
+    known: tuple[Happening, ...]
+    """The columns: the latest moments at which somebody learnt of something."""
+    rows: tuple[tuple[Time, tuple[tuple[str, ...], ...]], ...]
+    """Each time that it is about, with the statements standing in each column."""
+
+
 class SlotPage(msgspec.Struct, frozen=True, kw_only=True):
     """One slot over time, as one reader would have found it."""
 
@@ -288,6 +298,7 @@ class SlotPage(msgspec.Struct, frozen=True, kw_only=True):
     """Items that had fallen before the first moment shown."""
     apart: tuple[ShownItem, ...]
     """Items of the slot that this reader cannot see."""
+    times: Times
 
 
 def happening(event: Event) -> Happening:

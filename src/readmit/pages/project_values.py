@@ -15,6 +15,7 @@ WAITING = {
     "settlement": "An agent says that a duty is done; nobody has settled it.",
     "dispute": "These contradict each other; none of them is acted on.",
     "limit": "It is beyond a limit of the policy.",
+    "contested": "These were written without knowledge of each other; none of them stands.",
 }
 """What a person is asked, by the kind of thing that waits."""
 
@@ -48,9 +49,11 @@ class WaitingLine(msgspec.Struct, frozen=True, kw_only=True):
     """Something that a person decides."""
 
     id: str
-    kind: Literal["draft", "settlement", "dispute", "limit"]
+    kind: Literal["draft", "settlement", "dispute", "limit", "contested"]
     by: str
     texts: tuple[str, ...]
+    items: tuple[str, ...] = ()
+    """The items whose texts these are; empty for an act beyond a limit."""
     duty: str = ""
     """The duty that a settlement would end."""
 

@@ -1,0 +1,94 @@
+"""An inspector on loopback over a store with a story in it, and browsers without scripts that log in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from readmit.server.access.api_keys import ApiKeys
+from readmit.server.access.bearer import BearerCredentials
+from readmit.server.inspector import inspector_routes
+from readmit.server.server_settings import ServerSettings
+from readmit.server.service import Service
+from tests.server.inspector.teams import furnish
+from tests.server.serving import served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+RIGHTS = ("inspect", "write", "admin")
+
+
+@dataclass
+class Site:
+    """A served inspector, its store, and its keys."""
+
+    url: str
+    store: Path
+    keys: ApiKeys
+
+    def key(self, *rights: str, principal: str = "boss", workspaces: tuple[str, ...] = ("trip",)) -> str:
+        now = datetime.now(UTC)
+        given: Any = {"rights": rights or RIGHTS, "workspaces": workspaces, "now": now}
+        return self.keys.add(principal, expires=now + timedelta(days=1), **given)[1]
+
+    def browser(self) -> Browser:
+        return Browser(self.url)
+
+    def logged_in(self, *rights: str, **whose: Any) -> Browser:
+        browser = self.browser()
+        assert browser.log_in(self.key(*rights, **whose)).status_code == 303
+        return browser
+
+
+class Browser(httpx.Client):
+    """A browser without scripts: it keeps cookies and sends forms as they are on a page."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(base_url=url, timeout=60)
+
+    def log_in(self, key: str) -> httpx.Response:
+        form = self.get("/login").text
+        return self.post("/login", data={"csrf": field(form, "csrf"), "key": key})
+
+    def page(self, name: str, **query: str) -> str:
+        answer = self.get(f"/{name}", params={"in": "trip", **query})
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
+    def press(self, page: str, action: str, words: str, **filled: str) -> httpx.Response:
+        """Send the form whose button has these words."""
+        for form in re.findall(rf'<form method="post" action="{action}".*?</form>', page, re.DOTALL):
+            if words in text_of(form):
+                given = {name: unescape(value) for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', form)}
+                return self.post(action, data=given | filled)
+        raise AssertionError(f"no form of {action} has a button {words!r}")
+
+
+def field(page: str, name: str) -> str:
+    found = re.search(rf'name="{name}" value="([^"]*)"', page)
+    assert found, page
+    return unescape(found[1])
+
+
+def text_of(page: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("inspected")
+    furnish(folder / "team.db")
+    keys = ApiKeys(folder)
+    service = Service(ServerSettings(store=folder / "team.db"))
+    app = Starlette(routes=inspector_routes(service, BearerCredentials(keys)))
+    with served(app) as url:
+        yield Site(url, folder / "team.db", keys)
