@@ -23,6 +23,7 @@ from readmit.records.error_types import ReadmitError, RecordError, SealError
 from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
 from readmit.records.snapshot import Held, WorkState
+from readmit.returning.desk import REHEARSAL
 from readmit.rules.capture.fold import fold
 from readmit.text.escapes import format_moment
 from readmit.trust.notes import LogCheckpoint, verify_note
@@ -117,7 +118,8 @@ def _verdict(decision: Decision) -> tuple[str, Tone]:
 
 def _facts(request: Request, decision: Decision, departed: Checkpoint) -> Iterator[tuple[str, str]]:
     who, report = request.identity, decision.report
-    yield "Return", request.return_id
+    if request.return_id != REHEARSAL.return_id:
+        yield "Return", request.return_id
     yield "Agent", f"{who.principal} as {who.role}"
     yield "Task", who.task
     if request.purpose is not None:

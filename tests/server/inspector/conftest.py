@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ class Site:
     url: str
     store: Path
     keys: ApiKeys
+    opened: list[Browser] = field(default_factory=list)
 
     def key(self, *rights: str, principal: str = "boss", workspaces: tuple[str, ...] = ("trip",)) -> str:
         now = datetime.now(UTC)
@@ -41,7 +42,8 @@ class Site:
         return self.keys.add(principal, expires=now + timedelta(days=1), **given)[1]
 
     def browser(self) -> Browser:
-        return Browser(self.url)
+        self.opened.append(Browser(self.url))
+        return self.opened[-1]
 
     def logged_in(self, *rights: str, **whose: Any) -> Browser:
         browser = self.browser()
@@ -57,7 +59,7 @@ class Browser(httpx.Client):
 
     def log_in(self, key: str) -> httpx.Response:
         form = self.get("/login").text
-        return self.post("/login", data={"csrf": field(form, "csrf"), "key": key})
+        return self.post("/login", data={"csrf": hidden(form, "csrf"), "key": key})
 
     def page(self, name: str, **query: str) -> str:
         answer = self.get(f"/{name}", params={"in": "trip", **query})
@@ -67,13 +69,15 @@ class Browser(httpx.Client):
     def press(self, page: str, action: str, words: str, **filled: str) -> httpx.Response:
         """Send the form whose button has these words."""
         for form in re.findall(rf'<form method="post" action="{action}".*?</form>', page, re.DOTALL):
-            if words in text_of(form):
-                given = {name: unescape(value) for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', form)}
+            buttons = re.findall(r"<button([^>]*)>(.*?)</button>", form, re.DOTALL)
+            for pressed in [attributes for attributes, said in buttons if text_of(said) == words]:
+                rest = form.split("<button", 1)[0] + pressed
+                given = {name: unescape(value) for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', rest)}
                 return self.post(action, data=given | filled)
         raise AssertionError(f"no form of {action} has a button {words!r}")
 
 
-def field(page: str, name: str) -> str:
+def hidden(page: str, name: str) -> str:
     found = re.search(rf'name="{name}" value="([^"]*)"', page)
     assert found, page
     return unescape(found[1])
@@ -92,3 +96,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     app = Starlette(routes=inspector_routes(service, BearerCredentials(keys)))
     with served(app) as url:
         yield Site(url, folder / "team.db", keys)
+
+
+@pytest.fixture(autouse=True)
+def _closed(request: pytest.FixtureRequest) -> Iterator[None]:
+    opened = request.getfixturevalue("site").opened if "site" in request.fixturenames else []
+    yield
+    while opened:
+        opened.pop().close()

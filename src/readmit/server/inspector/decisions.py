@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.clients.agent_tools.session_tools import SETTLE_DRAFT
+from readmit.clients.agent_tools.view_tools import SETTLE_DRAFT
 from readmit.pages.gather_waiting import contested_lines, waiting_lines
 from readmit.records.base import shown
 from readmit.records.error_types import NotAllowedError, RecordError

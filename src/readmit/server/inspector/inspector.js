@@ -29,6 +29,7 @@
     const epoch = Number(event.data);
     if (known !== null && epoch !== known) renew(epoch);
     known = epoch;
+    status.dataset.epoch = String(epoch);
   });
   events.addEventListener("over", () => { events.close(); say("This session is over. Log in again."); });
 })();

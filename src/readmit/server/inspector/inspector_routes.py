@@ -86,17 +86,17 @@ def _guarded(answering: Answering) -> Answering:
         except CredentialError as error:
             if request.method == "GET":
                 return RedirectResponse(PAGES["login"], 303, HEADERS)
-            return plain_page("error.html", status_of(error), status=status_of(error), fault=str(error))
+            return plain_page("error.html", status_of(error), code=status_of(error), fault=str(error))
         except ReadmitError as error:
             status = status_of(error)
-            made = plain_page("error.html", status, status=status, fault=str(error))
+            made = plain_page("error.html", status, code=status, fault=str(error))
             if status == 503:  # noqa: PLR2004 - as in the table of problems
                 made.headers["Retry-After"] = str(AGAIN_SECONDS)
             return made
         except Exception:
             logger.exception("a page of the inspector failed")
             fault = "This page could not be made. The server's log says why."
-            return plain_page("error.html", 500, status=500, fault=fault)
+            return plain_page("error.html", 500, code=500, fault=fault)
 
     return answer
 

@@ -205,5 +205,5 @@ def chain_page(workspace: Workspace, visit: Visit) -> str:
         values["fault"] = str(error)
     report = audit(log) if visit.query.get("verify") else None
     pinned = desk.keys.pin.head()
-    vkeys = [(key, verifier_key(log, public).vkey()) for key, public in keys.items()]
+    vkeys = [(key, verifier_key(log, public).vkey) for key, public in keys.items()]
     return page_of("chain.html", visit, epoch=log.head, keys=vkeys, report=report, pinned=pinned, **values)
