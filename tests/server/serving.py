@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import uvicorn
+
+from readmit.server import listening_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 @contextmanager
 def served(app: ASGIApp) -> Iterator[str]:
     """The address of an application while it is served."""
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = listening_at("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

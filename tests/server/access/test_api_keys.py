@@ -11,22 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.clients.secret_filter import holds_secret
 from readmit.errors import CredentialError, NotAllowedError, ReadmitError, RecordError, StoreError, UnknownError
-from readmit.server.access.api_keys import ApiKeys
-from readmit.server.access.bearer import BearerCredentials
+from readmit.server import ApiKeys, BearerCredentials
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from readmit.server.access.api_keys import ApiKey
-    from readmit.server.caller import Caller
+    from readmit.server import Caller
 
 NOW = datetime(2026, 5, 4, 9, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def add(keys: ApiKeys, principal: str = "A1", **changed: Any) -> tuple[ApiKey, str]:
+def add(keys: ApiKeys, principal: str = "A1", **changed: Any) -> tuple[Any, str]:
     given = {"workspaces": ["trip"], "rights": ["agent"], "roles": ["planner"], "now": NOW, "expires": NOW + DAY}
     return keys.add(principal, **{**given, **changed})
 
@@ -54,7 +51,6 @@ def test_the_file_holds_no_secret_and_is_its_owners_alone(keys: ApiKeys, tmp_pat
     assert stat.S_IMODE(keys.path.stat().st_mode) == 0o600
     assert key.rpartition("_")[2] not in "".join(path.read_text() for path in tmp_path.iterdir())
     assert len(key.rpartition("_")[2]) == 64
-    assert holds_secret(f"it printed {key}"), "nor is one captured from a session"
 
 
 def test_a_key_ends_when_it_expires(keys: ApiKeys) -> None:

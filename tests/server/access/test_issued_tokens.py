@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit.errors import CredentialError, RecordError, StoreError
-from readmit.server.access import key_sets
-from readmit.server.access.issued_tokens import IssuedTokens, read_issuers
+from readmit.server import IssuedTokens
 from tests.server.provider import (
     AUDIENCE,
     ISSUER,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from readmit.server.caller import Caller
+    from readmit.server import Caller
 
 served = pytest.fixture(key_server)
 
@@ -113,7 +112,7 @@ def test_a_rotated_key_is_found_and_unknown_keys_cause_one_look_a_minute(
     assert caller(fetched, token()).principal == "acme/ann"
     served.keys = [jwk(rsa_key(1), "k2")]
     (source,) = fetched._sources.values()
-    monkeypatch.setattr(source, "_asked", -key_sets.LEAST)
+    monkeypatch.setattr(source, "_asked", -60.0)
     assert caller(fetched, token(rsa_key(1), kid="k2")).principal == "acme/ann", "the new key is fetched for it"
     began, asked = time.monotonic(), served.asked
     for number in range(50):
@@ -132,7 +131,7 @@ def test_keys_that_were_not_fetched_for_an_hour_count_no_more(
     assert caller(fetched, token()).principal == "acme/ann"
     (source,) = fetched._sources.values()
     served.answer = b"<html>down</html>"
-    monkeypatch.setattr(source, "_at", time.monotonic() - key_sets.LONGEST)
+    monkeypatch.setattr(source, "_at", time.monotonic() - 3_600)
     with pytest.raises(CredentialError, match="could not be fetched"):
         caller(fetched, token())
 
@@ -160,7 +159,7 @@ def test_an_answer_that_is_no_key_set_opens_for_nobody(served: KeyServer, tmp_pa
 def test_keys_are_fetched_from_the_named_address_and_no_other(
     served: KeyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(key_sets, "_WAITS", 4)
+    monkeypatch.setattr("readmit.server.access.key_sets._WAITS", 4)
     other = KeyServer()
     served.location = other.url
     tokens = IssuedTokens(settings_file(tmp_path, served.url))
@@ -171,7 +170,7 @@ def test_keys_are_fetched_from_the_named_address_and_no_other(
     assert other.asked == 0
 
 
-GOOD = SETTINGS.format(issuer=ISSUER, audience=AUDIENCE, keys="https://login.example.org/jwks")
+GOOD = SETTINGS.format(issuer=ISSUER, audience=AUDIENCE, keys="jwks.json")
 WRONG: dict[str, tuple[str, str, str]] = {
     "an algorithm with a shared secret": ('"RS256"', '"HS256"', "issuers.algorithms: 'HS256' cannot be allowed"),
     "no algorithm": ('["RS256", "ES256", "EdDSA"]', "[]", "algorithms"),
@@ -187,23 +186,31 @@ WRONG: dict[str, tuple[str, str, str]] = {
 }
 
 
+def read(folder: Path, text: str) -> IssuedTokens:
+    """The providers of a settings file."""
+    write_keys(folder)
+    path = folder / "issuers.toml"
+    path.write_text(text)
+    return IssuedTokens(path)
+
+
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_settings_name_the_setting(case: str) -> None:
+def test_wrong_settings_name_the_setting(tmp_path: Path, case: str) -> None:
     part, instead, words = WRONG[case]
     assert part in GOOD
     with pytest.raises(RecordError, match=words):
-        read_issuers(GOOD.replace(part, instead).encode())
+        read(tmp_path, GOOD.replace(part, instead))
 
 
-def test_two_providers_never_name_the_same_principal() -> None:
+def test_two_providers_never_name_the_same_principal(tmp_path: Path) -> None:
     second = GOOD.replace(ISSUER, "https://other.example.org/")
-    with pytest.raises(RecordError, match="issuers.prefix: 'acme/' begins"):
-        read_issuers((GOOD + second).encode())
-    with pytest.raises(RecordError, match="issuers.prefix"):
-        read_issuers((GOOD + second.replace('"acme/"', '"acme/other/"')).encode())
+    with pytest.raises(RecordError, match=r"issuers\.prefix: 'acme/' begins"):
+        read(tmp_path, GOOD + second)
+    with pytest.raises(RecordError, match=r"issuers\.prefix"):
+        read(tmp_path, GOOD + second.replace('"acme/"', '"acme/other/"'))
     with pytest.raises(RecordError, match="named twice"):
-        read_issuers((GOOD + GOOD.replace('"acme/"', '"b/"')).encode())
-    assert len(read_issuers((GOOD + second.replace('"acme/"', '"b/"')).encode()).issuers) == 2
+        read(tmp_path, GOOD + GOOD.replace('"acme/"', '"b/"'))
+    assert len(read(tmp_path, GOOD + second.replace('"acme/"', '"b/"')).issuers()) == 2
 
 
 def test_keys_come_by_https(tmp_path: Path) -> None:

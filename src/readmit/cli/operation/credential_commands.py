@@ -59,7 +59,7 @@ def add_credential(
 ) -> None:
     """Make an API key for a principal, and print it once. A running server knows it at once.
 
-    The key is stored as a digest, in the folder of the store's signing keys. Whoever has it acts as the principal, in
+    The key is stored as a digest, in the folder of the store's signing keys. With it one acts as the principal, in
     the roles and with the rights that are named here.
     """
     with invocation.open() as workspace:

@@ -43,7 +43,7 @@ INSTRUCTIONS = (
 
 
 class ToolCalls(Protocol):
-    """What a server of tools calls. ``context`` is the SDK's, with the request of a client over HTTP."""
+    """Calls that a server of tools makes. ``context`` is the SDK's, with the request of a client over HTTP."""
 
     async def tool(self, context: Any, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """The answer of a tool."""

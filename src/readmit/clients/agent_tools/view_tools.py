@@ -57,15 +57,15 @@ class ToolWords(NamedTuple):
     """The words of answers that depend on who asks, and where a person decides."""
 
     holder: str
-    """Who was handed the view."""
+    """The one who was handed the view."""
     confirmed: str
-    """Where a person confirms a draft."""
+    """The command by which a person confirms a draft."""
     too_many: str
-    """What to do about too many drafts."""
+    """The step after too many drafts."""
     back: str
     """The step after a departure."""
     later: str
-    """What a departure says."""
+    """The answer of a departure."""
 
 
 OF_AGENT = ToolWords(

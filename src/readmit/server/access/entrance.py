@@ -18,6 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 
 from readmit.records.error_types import CredentialError, RateError, ReadmitError, RecordError, StoreError
 from readmit.server.problems import problem
+from readmit.server.verb_routes import CALLER
 from readmit.text.escapes import iso_moment, json_text, one_line
 
 if TYPE_CHECKING:
@@ -31,11 +32,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("readmit")
 
-AGAIN = 2.0
-"""Seconds after which a stream's credential is looked at again."""
-PATIENCE = 30.0
-"""Seconds in which a body has to arrive."""
-RESOURCE_METADATA = "/.well-known/oauth-protected-resource/mcp"
+CHALLENGE = 'Bearer realm="readmit", error="invalid_token"'
 _LONGEST_PATH = 300
 _SECRET = re.compile(r"(?<=rk_)[0-9a-f]*_\w+|eyJ[\w-]*\.[\w.-]+")
 
@@ -43,23 +40,28 @@ _SECRET = re.compile(r"(?<=rk_)[0-9a-f]*_\w+|eyJ[\w-]*\.[\w.-]+")
 class Entrance:
     """An application behind credentials and limits. ``report`` gets the line of each request.
 
-    ``url`` is where callers reach the server, which the challenge of ``/mcp`` names.
+    ``challenge`` answers a refused credential below ``/mcp``, where clients look for their provider.
     """
 
     def __init__(
-        self, app: ASGIApp, credentials: Credentials, limits: RequestLimits, report: Callable[[str], None], url: str
+        self,
+        app: ASGIApp,
+        credentials: Credentials,
+        limits: RequestLimits,
+        report: Callable[[str], None],
+        challenge: str = CHALLENGE,
     ) -> None:
         self._app = app
         self._credentials = credentials
         self._limits = limits
         self._report = report
-        self._url = url
+        self._challenge = challenge
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        passage = _Passage(scope, receive, send)
+        passage = _Passage(scope, receive, send, self._limits)
         try:
             try:
                 await self._identify(passage)
@@ -81,26 +83,24 @@ class Entrance:
         except CredentialError as error:
             if wait := self._limits.failed(passage.address):
                 raise _too_many("authorization: too many credentials of this address were refused", wait) from None
-            raise _Refused(problem(error, headers={"WWW-Authenticate": self._challenge(passage)})) from None
+            said = self._challenge if passage.is_mcp else CHALLENGE
+            raise _Refused(problem(error, headers={"WWW-Authenticate": said})) from None
         except ReadmitError as error:  # a file of credentials: the operator reads what is wrong with it, not the caller
-            logger.error("credentials cannot be checked: %s", one_line(str(error)))  # noqa: TRY400 - its text says it all
+            logger.error("credentials cannot be checked: %s", one_line(str(error)))
             unread = StoreError("authorization: credentials cannot be checked now; see the output of the server")
             raise _Refused(problem(unread, headers={"Retry-After": "5"})) from None
         passage.credentials = self._credentials
+        passage.scope[CALLER] = passage.caller
 
     async def _admit(self, passage: _Passage) -> None:
         caller = passage.caller
         if wait := self._limits.begin(caller, passage.address):
             raise _too_many("requests: these are more than the caller may send", wait)
         try:
-            body = await passage.body(self._limits.largest(caller))
+            body = await passage.body()
             await self._app(passage.scope, _replayed(body, passage), passage.sent)
         finally:
             self._limits.end(caller)
-
-    def _challenge(self, passage: _Passage) -> str:
-        more = f', resource_metadata="{self._url}{RESOURCE_METADATA}"' if passage.is_mcp else ""
-        return f'Bearer realm="readmit", error="invalid_token"{more}'
 
 
 class _Refused(Exception):  # noqa: N818 - an answer, and no error of this program
@@ -120,7 +120,8 @@ def _too_many(why: str, wait: float) -> _Refused:
 class _Passage:
     """One request on its way through."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, limits: RequestLimits) -> None:
+        self._limits = limits
         self.scope = scope
         self.receive = receive
         self.headers = Headers(scope=scope)
@@ -142,8 +143,9 @@ class _Passage:
     def is_mcp(self) -> bool:
         return str(self.scope["path"]).startswith("/mcp")
 
-    async def body(self, largest: int) -> bytes:
+    async def body(self) -> bytes:
         """The whole body, which has to arrive in time and within the limit."""
+        largest, seconds = self._limits.largest(self.caller), self._limits.settings.body_seconds
         too_large = RecordError(f"body: it has more than {largest:,} bytes; send less at once")
         closed = {"Connection": "close"}  # what follows of the body is not read
         said = self.headers.get("content-length", "")
@@ -151,7 +153,7 @@ class _Passage:
             raise _Refused(problem(too_large, status=413, headers=closed))
         parts, size = [], 0
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(seconds):
                 while True:
                     message = await self.receive()
                     parts.append(message.get("body", b""))
@@ -161,7 +163,7 @@ class _Passage:
                     if not message.get("more_body", False):
                         return b"".join(parts)
         except TimeoutError:
-            late = RecordError(f"body: it did not arrive within {PATIENCE:.0f} s")
+            late = RecordError(f"body: it did not arrive within {seconds:.0f} s")
             raise _Refused(problem(late, status=408, headers=closed)) from None
 
     async def sent(self, message: Message) -> None:
@@ -180,7 +182,7 @@ class _Passage:
         await self._send(message)
 
     async def _is_over(self) -> bool:
-        if self.credentials is None or time.monotonic() - self._checked < AGAIN:
+        if self.credentials is None or time.monotonic() - self._checked < self._limits.settings.again_seconds:
             return False
         self._checked = time.monotonic()
         try:

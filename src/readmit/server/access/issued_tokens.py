@@ -35,7 +35,7 @@ ClaimValue: TypeAlias = str | bool | int
 
 
 class Grant(Record, kw_only=True):
-    """What a token gets whose claims have these values. A claim that is a list has every value in it."""
+    """The grant to a token whose claims have these values. A claim that is a list has every value in it."""
 
     where: Annotated[dict[str, ClaimValue], msgspec.Meta(min_length=1)]
     workspaces: Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)]

@@ -51,7 +51,7 @@ _WAITS, _WAIT = 20, 0.1
 
 
 class KeySource(Protocol):
-    """Where the public keys of one provider come from."""
+    """The public keys of one provider."""
 
     async def key(self, name: str, algorithm: str) -> jwt.PyJWK | None:
         """The key of this name for this algorithm; none if the provider has none."""
@@ -66,7 +66,7 @@ def key_source(place: str, folder: Path, algorithms: Sequence[str]) -> KeySource
         return FileKeys(folder / place, algorithms)
     parts = urlsplit(place)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in {"127.0.0.1", "::1", "localhost"}):
-        raise RecordError("issuers.keys: fetch keys by https; whoever changes them on the way is everybody")
+        raise RecordError("issuers.keys: fetch keys by https; over http they could be changed on the way")
     return FetchedKeys(place, algorithms)
 
 

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
     from readmit.server.caller import Caller
 
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=3_600)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
 _BURST_SECONDS = 10
 _LEAST_BURST = 5
 _MOST_NAMES = 20_000
-"""Most callers, and most addresses, that are remembered. A bucket that nobody used for long is full anyway."""
+"""Most callers, and most addresses, that are remembered. A bucket that was not used for long is full anyway."""
 _V6_NETWORK = 64
 
 
@@ -39,10 +40,14 @@ class LimitSettings(Record, kw_only=True):
     """Bytes of a request with a credential."""
     largest_anonymous: Positive = 16 << 10
     """Bytes of a request without one."""
+    body_seconds: Seconds = 30.0
+    """In this time a body has to arrive."""
+    again_seconds: Seconds = 2.0
+    """After this time the credential of a stream is looked at again."""
 
 
 class RequestLimits:
-    """Counts requests. A refused one is told after how many seconds there is room again."""
+    """Counts requests. A refusal says after how many seconds there is room again."""
 
     def __init__(self, settings: LimitSettings, clock: Callable[[], float] = time.monotonic) -> None:
         self.settings = settings

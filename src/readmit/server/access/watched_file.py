@@ -25,7 +25,7 @@ class WatchedFile(Generic[T]):
         self.path = path
         self._read = read
         self._missing = missing
-        """What a missing file says; none if it must be there."""
+        """The content of a missing file; none if it must be there."""
         self._seen: tuple[object, T] | None = None
 
     def value(self) -> T:

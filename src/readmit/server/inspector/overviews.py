@@ -8,16 +8,19 @@ from collections import OrderedDict
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec.structs import replace
+
 from readmit.diagnosis.history import newest_returns
 from readmit.diagnosis.item_states import read_items
 from readmit.diagnosis.verification.audit_check import audit
 from readmit.diagnosis.verification.head_proofs import signed_head, verifier_key
-from readmit.pages.item_entries import Sight
-from readmit.pages.page_values import happening
+from readmit.pages.item_entries import PRIVATE, Sight
+from readmit.pages.page_values import Happening, happening
 from readmit.records.acts.event import EventKind
 from readmit.records.acts.kinds import targets_of
 from readmit.records.base import shown
 from readmit.records.error_types import ReadmitError, RecordError
+from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Item
 from readmit.server.inspector.site import page_of
@@ -179,12 +182,17 @@ def log_page(workspace: Workspace, visit: Visit) -> str:
     sight = operators_sight(workspace)
     with log.reading():
         events = list(log.tail(since=first - 1, until=last)) if last else []
-        rows = [(event, sight.worded(event) if _is_of_items(event) else happening(event)) for event in events]
+        rows = [(event, _worded(sight, event)) for event in events]
     return page_of("log.html", visit, events=rows[::-1], older=first - 1, head=log.head)
 
 
-def _is_of_items(event: Event) -> bool:
-    return isinstance(event.payload, Item) or bool(targets_of(event.payload))
+def _worded(sight: Sight, event: Event) -> Happening:
+    if isinstance(event.payload, Item) or targets_of(event.payload):
+        return sight.worded(event)
+    said = happening(event)
+    if isinstance(event.payload, Evidence) and event.payload.scope.principals:
+        return replace(said, text=PRIVATE)
+    return said
 
 
 def chain_page(workspace: Workspace, visit: Visit) -> str:
