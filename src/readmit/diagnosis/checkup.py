@@ -28,7 +28,6 @@ from readmit.writing.passed_plans import notices
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit.log.log import Log
     from readmit.records.acts.event import Checkpoint
     from readmit.returning.desk import Desk
 

@@ -62,7 +62,7 @@ def item_values(log: Log, listing: Listing, name: str, *, now: datetime) -> Item
     head = log.head
     held = fold(WorkState(), log.about({name, *involved}, until=head)).held
     sight = Sight(log, reader, held, {})
-    judged = {ref: one for ref in (name, *involved) if (one := _judged(listing.items[ref], held[ref].digest))}
+    judged = {ref: said for ref in (name, *involved) if (said := _judged(listing.items[ref], held[ref].digest))}
     events = log.about([name], until=head)
     resting: dict[str, list[str]] = {}
     for other, one in listing.items.items():

@@ -138,7 +138,7 @@ class _Life:
         )
 
     def _times(self, points: Sequence[_Point]) -> Times:
-        """What held for each time at which a statement starts or ends, by what was known at each moment."""
+        """The statements for each time at which one starts or ends, by the knowledge of each moment."""
         latest = {point.epoch: point for point in points if not point.elsewhere}
         known = list(latest.values())[-KNOWN:]
         turns = {at for held in self.state.held.values() for at in (held.item.valid.start, held.item.valid.end)}

@@ -277,7 +277,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Times(msgspec.Struct, frozen=True):
-    """A slot on two axes of time: by what was known at a moment, which statements held for a time."""
+    """A slot on two axes of time: the statements that hold for a time, by the knowledge of a moment."""
 
     known: tuple[Happening, ...]
     """The columns: the latest moments at which somebody learnt of something."""

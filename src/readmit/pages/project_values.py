@@ -17,7 +17,7 @@ WAITING = {
     "limit": "It is beyond a limit of the policy.",
     "contested": "These were written without knowledge of each other; none of them stands.",
 }
-"""What a person is asked, by the kind of thing that waits."""
+"""A sentence about each kind of thing that waits."""
 
 
 class RememberedLine(msgspec.Struct, frozen=True, kw_only=True):

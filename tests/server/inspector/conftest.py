@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from html import unescape
@@ -10,13 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from starlette.applications import Starlette
 
-from readmit.server.access.api_keys import ApiKeys
-from readmit.server.access.bearer import BearerCredentials
-from readmit.server.inspector import inspector_routes
-from readmit.server.server_settings import ServerSettings
-from readmit.server.service import Service
+from readmit.server import ApiKeys, LimitSettings, Serving, whole_app
 from tests.server.inspector.teams import furnish
 from tests.server.serving import served
 
@@ -87,15 +83,24 @@ def text_of(page: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
+@contextmanager
+def inspected(store: Path) -> Iterator[Site]:
+    """The whole server over a store, and the keys to it."""
+    plenty = LimitSettings(anonymous_per_minute=1_000_000)
+    serving = Serving(store=str(store), key_folder=store.parent, url="http://127.0.0.1", limits=plenty)
+    with served(whole_app(serving, lambda _: None)) as url:
+        site = Site(url, store, ApiKeys(store.parent))
+        yield site
+        while site.opened:
+            site.opened.pop().close()
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("inspected")
     furnish(folder / "team.db")
-    keys = ApiKeys(folder)
-    service = Service(ServerSettings(store=folder / "team.db"))
-    app = Starlette(routes=inspector_routes(service, BearerCredentials(keys)))
-    with served(app) as url:
-        yield Site(url, folder / "team.db", keys)
+    with inspected(folder / "team.db") as made:
+        yield made
 
 
 @pytest.fixture(autouse=True)

@@ -7,18 +7,10 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from starlette.applications import Starlette
 
 from readmit import Workspace
-from readmit.server.access.api_keys import ApiKeys
-from readmit.server.access.bearer import BearerCredentials
-from readmit.server.inspector import inspector_routes
-from readmit.server.inspector.decisions import ACTS
-from readmit.server.server_settings import ServerSettings
-from readmit.server.service import Service
-from tests.server.inspector.conftest import Site, hidden, text_of
+from tests.server.inspector.conftest import Site, hidden, inspected, text_of
 from tests.server.inspector.teams import trip
-from tests.server.serving import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,10 +21,8 @@ if TYPE_CHECKING:
 def site(tmp_path: Path) -> Iterator[Site]:
     """A store of its own, which a test may change."""
     trip(tmp_path / "team.db")
-    keys = ApiKeys(tmp_path)
-    service = Service(ServerSettings(store=tmp_path / "team.db"))
-    with served(Starlette(routes=inspector_routes(service, BearerCredentials(keys)))) as url:
-        yield Site(url, tmp_path / "team.db", keys)
+    with inspected(tmp_path / "team.db") as made:
+        yield made
 
 
 def ids(page: str) -> list[str]:
@@ -87,7 +77,7 @@ def test_an_act_beyond_a_limit_is_approved_or_declined_by_an_admin(site: Site) -
 def test_a_right_is_checked_when_a_form_comes_and_not_only_when_it_is_shown(site: Site) -> None:
     browser = site.logged_in("inspect")
     token = hidden(browser.page("items"), "csrf")
-    for act in ACTS:
+    for act in ("confirm", "settle", "withdraw", "keep", "prefer", "approve", "decline"):
         answer = browser.post("/decide", data={"csrf": token, "in": "trip", "act": act, "id": "path"})
         assert answer.status_code == 403
         assert "which this credential does not have" in answer.text

@@ -57,8 +57,8 @@ def test_a_return_shows_its_flow_and_both_texts(site: Site) -> None:
     assert "Blocked: nothing is handed over" in blocked
     assert "Invalidate Something ended it" in blocked
     assert (
-        "Believed at departure Recorded by bob A taxi of six seats comes to the pickup. h0 says Sunrise Hotel is booked. "
-        "Now h1 says Riverside Hotel is booked, for three nights."
+        "Believed at departure Recorded by bob A taxi of six seats comes to the pickup. "
+        "h0 says Sunrise Hotel is booked. Now h1 says Riverside Hotel is booked, for three nights."
     ) in blocked
     assert "Lacking pickup" in blocked
 

@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
 
 from readmit.errors import CredentialError
-from readmit.server.access.bearer import BearerCredentials
-from readmit.server.caller import Caller
-from readmit.server.inspector import browser_sessions, inspector_routes
+from readmit.server import Caller, Serving, whole_app
 from readmit.server.inspector.browser_sessions import IDLE, LONGEST, BrowserSessions
-from readmit.server.server_settings import ServerSettings
-from readmit.server.service import Service
 from tests.server.inspector.conftest import Browser, Site, hidden, text_of
 
 if TYPE_CHECKING:
@@ -65,8 +59,8 @@ class _Tls:
 
 
 def test_behind_tls_the_cookie_is_for_this_host_and_tls_alone(site: Site) -> None:
-    routes = inspector_routes(Service(ServerSettings(store=site.store)), BearerCredentials(site.keys))
-    app = Starlette(routes=routes, middleware=[Middleware(_Tls)])
+    serving = Serving(store=str(site.store), key_folder=site.store.parent, url="https://a.example")
+    app = _Tls(whole_app(serving, lambda _: None))
 
     async def logged_in() -> list[str]:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="https://a.example") as client:
@@ -124,7 +118,7 @@ def test_a_login_form_of_another_site_begins_no_session(site: Site) -> None:
 
 def test_a_form_that_is_too_large_or_unreadable_is_refused(site: Site) -> None:
     browser = site.logged_in()
-    assert browser.post("/decide", data={"reason": "x" * 70_000}).status_code == 422
+    assert browser.post("/decide", data={"reason": "x" * 70_000}).status_code == 413
     for body in (b"\xff\xfe", b"&".join(b"a=1" for _ in range(100)), b"in=%ff"):
         assert browser.post("/decide", content=body).status_code in {404, 422}
 
@@ -136,7 +130,7 @@ def test_every_answer_carries_the_strict_headers(site: Site) -> None:
         rule = headers["content-security-policy"]
         assert rule.startswith("default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self';"), place
         assert "unsafe" not in rule
-        assert headers["cache-control"] == "no-store"
+        assert headers["cache-control"] == ("max-age=300" if place.startswith("/inspector.") else "no-store")
         assert headers["x-frame-options"] == "DENY"
 
 
@@ -178,7 +172,7 @@ def test_a_session_that_nobody_uses_ends_and_so_does_an_old_one() -> None:
 
 
 def test_no_more_sessions_are_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
-    monkeypatch.setattr(browser_sessions, "MOST", 2)
+    monkeypatch.setattr("readmit.server.inspector.browser_sessions.MOST", 2)
     browsers: list[Browser] = [site.logged_in("inspect") for _ in range(3)]
     assert [one.get("/").status_code for one in browsers] == [303, 200, 200]
     assert "key" not in repr(text_of(browsers[2].get("/").text))

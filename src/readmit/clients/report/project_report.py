@@ -8,13 +8,12 @@ from readmit.clients.agent_tools.view_tools import SETTLE_DRAFT
 from readmit.clients.memory_import import imported_lines
 from readmit.diagnosis.cause_words import sentence
 from readmit.diagnosis.item_states import read_items
-from readmit.pages.gather_waiting import waiting_lines
+from readmit.pages.gather_waits import waiting_lines
 from readmit.pages.project_values import FallenLine, ProjectReport, RememberedLine, SessionLine
 from readmit.records.acts.event import Checkpoint
 from readmit.records.acts.operation import Exposed
 from readmit.records.decisions import Returned
 from readmit.records.evidence import Evidence
-from readmit.records.items import Item
 from readmit.records.probes import FileProbe
 from readmit.records.reasons import Reason, State
 from readmit.state.past_returns import decision_of
@@ -25,10 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from readmit.clients.project import Project
-    from readmit.diagnosis.item_states import ListedItem, Listing
+    from readmit.diagnosis.item_states import Listing
     from readmit.log.log import Log
     from readmit.records.decisions import Cause
     from readmit.records.identity import Identity
+    from readmit.records.items import Item
     from readmit.workspace.workspace import Workspace
 
 _REPLACED = frozenset({Reason.SUPERSEDED, Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED, Reason.FRONTIER_MOVED})

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from readmit.server.inspector.inspector_routes import inspector_routes
+from readmit.server.inspector.page_routes import inspector_routes
 
 __all__ = ["inspector_routes"]

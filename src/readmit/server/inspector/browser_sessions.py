@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from readmit.server.caller import Caller, Credentials
 
 LONGEST, IDLE = 8 * 3600, 3600
-"""Seconds after which a session ends, and after which one that nobody uses does."""
+"""Seconds after which a session ends, and after which an unused one does."""
 MOST = 10_000
 """Most sessions that are kept; one more ends the one that was used longest ago."""
 OVER = "session: it is over; log in again"

@@ -10,13 +10,13 @@ from urllib.parse import urlencode
 from starlette.responses import HTMLResponse, Response
 
 from readmit.pages.page_templates import page_environment, page_style, page_text
-from readmit.server.caller import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jinja2 import Environment
 
+    from readmit.server.caller import Caller
     from readmit.server.inspector.browser_sessions import BrowserSession
 
 HEADERS = {
@@ -58,7 +58,7 @@ class Visit(NamedTuple):
 
 
 def address(page: str, **query: object) -> str:
-    """The address of a page. What is empty is left out."""
+    """The address of a page, without the fields that are empty."""
     said = {name: str(value) for name, value in query.items() if value not in (None, "")}
     return f"{PAGES[page]}?{urlencode(said)}" if said else PAGES[page]
 

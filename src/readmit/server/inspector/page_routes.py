@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from readmit.records.error_types import CredentialError, NotAllowedError, ReadmitError, RecordError
-from readmit.server.inspector import decisions, item_pages, overviews, return_pages
+from readmit.server.inspector import item_pages, overviews, person_decisions, return_pages
 from readmit.server.inspector.browser_sessions import LONGEST, BrowserSessions
 from readmit.server.inspector.site import HEADERS, PAGES, Visit, asset, html, plain_page
 from readmit.server.problems import AGAIN_SECONDS, status_of
@@ -51,7 +51,7 @@ _VIEWS: Mapping[str, Callable[[Workspace, Visit], str]] = {
     "ask": return_pages.ask_page,
     "item": item_pages.item_page,
     "slot": item_pages.slot_page,
-    "waiting": decisions.waiting_page,
+    "waiting": person_decisions.waiting_page,
 }
 
 
@@ -72,7 +72,7 @@ def inspector_routes(service: Service, credentials: Credentials) -> list[Route]:
 
 
 async def _asset(name: str, kind: str, _: Request) -> Response:
-    return Response(asset(name), 200, HEADERS, kind)
+    return Response(asset(name), 200, {**HEADERS, "Cache-Control": "max-age=300"}, kind)
 
 
 def _guarded(answering: Answering) -> Answering:
@@ -80,8 +80,7 @@ def _guarded(answering: Answering) -> Answering:
 
     async def answer(request: Request) -> Response:
         try:
-            if len(request.url.query) > LONGEST_QUERY:
-                raise RecordError(f"query: more than {LONGEST_QUERY:,} characters; ask for less")
+            _check_query(request)
             return await answering(request)
         except CredentialError as error:
             if request.method == "GET":
@@ -99,6 +98,11 @@ def _guarded(answering: Answering) -> Answering:
             return plain_page("error.html", 500, code=500, fault=fault)
 
     return answer
+
+
+def _check_query(request: Request) -> None:
+    if len(request.url.query) > LONGEST_QUERY:
+        raise RecordError(f"query: more than {LONGEST_QUERY:,} characters; ask for less")
 
 
 class Inspector:
@@ -164,7 +168,7 @@ class Inspector:
         try:
             await self._service.call(visit.workspace, partial(_decided, visit.caller, given))
         except ReadmitError as error:
-            again = partial(decisions.waiting_page, visit=visit, fault=str(error))
+            again = partial(person_decisions.waiting_page, visit=visit, fault=str(error))
             return html(await self._service.call(visit.workspace, again), status_of(error))
         return RedirectResponse(visit.place("waiting", done=given["act"]), 303, HEADERS)
 
@@ -196,7 +200,7 @@ def _viewed(view: Callable[[Workspace, Visit], str], visit: Visit, workspace: Wo
 
 
 def _decided(caller: Caller, given: Mapping[str, str], workspace: Workspace) -> None:
-    decisions.decide(workspace, caller, given)
+    person_decisions.run_decision(workspace, caller, given)
 
 
 def _epoch(workspace: Workspace) -> int:

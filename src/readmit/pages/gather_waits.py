@@ -20,7 +20,7 @@ _CONTESTED = frozenset({Reason.SLOT_CONTESTED, Reason.CONCURRENT_UPDATE})
 
 
 def waiting_lines(log: Log, items: Mapping[str, ListedItem], *, settle_draft: str) -> Iterator[WaitingLine]:
-    """Everything about these items that a person decides. Ids of settlements begin with ``settle_draft``."""
+    """Things about these items that a person decides. Ids of settlements begin with ``settle_draft``."""
     for name, one in items.items():
         if _is_waiting_draft(one):
             duties = [each for each in one.item.depends_on if name.startswith(settle_draft) and each in items]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.clients.agent_tools.view_tools import SETTLE_DRAFT
-from readmit.pages.gather_waiting import contested_lines, waiting_lines
+from readmit.pages.gather_waits import contested_lines, waiting_lines
 from readmit.records.base import shown
 from readmit.records.error_types import NotAllowedError, RecordError
 from readmit.server.inspector.overviews import LISTINGS, operators_sight
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from readmit.server.inspector.site import Visit
 
 
-class Act(NamedTuple):
+class PersonAct(NamedTuple):
     """A decision that a person may take: the right that it needs, and the verb that it is."""
 
     right: Right
@@ -35,16 +35,16 @@ def _prefer(team: Workspace, of: Mapping[str, str]) -> None:
             team.supersede(other, of["item"], reason=of["reason"])
 
 
-ACTS: Mapping[str, Act] = {
-    "confirm": Act("write", "Confirm", lambda team, of: team.confirm(of["id"])),
-    "settle": Act("write", "Settle the duty", lambda team, of: team.settle(of["duty"], reason=of["reason"])),
-    "withdraw": Act("write", "Withdraw", lambda team, of: team.revoke(of["id"], reason=of["reason"])),
-    "keep": Act(
+ACTS: Mapping[str, PersonAct] = {
+    "confirm": PersonAct("write", "Confirm", lambda team, of: team.confirm(of["id"])),
+    "settle": PersonAct("write", "Settle the duty", lambda team, of: team.settle(of["duty"], reason=of["reason"])),
+    "withdraw": PersonAct("write", "Withdraw", lambda team, of: team.revoke(of["id"], reason=of["reason"])),
+    "keep": PersonAct(
         "write", "Keep this one", lambda team, of: team.resolve(of["id"], keep=[of["item"]], reason=of["reason"])
     ),
-    "prefer": Act("write", "This one holds", _prefer),
-    "approve": Act("admin", "Approve", lambda team, of: team.admin.approve(of["id"], reason=of["reason"])),
-    "decline": Act("admin", "Decline", lambda team, of: team.admin.decline(of["id"], reason=of["reason"])),
+    "prefer": PersonAct("write", "This one holds", _prefer),
+    "approve": PersonAct("admin", "Approve", lambda team, of: team.admin.approve(of["id"], reason=of["reason"])),
+    "decline": PersonAct("admin", "Decline", lambda team, of: team.admin.decline(of["id"], reason=of["reason"])),
 }  # fmt: skip
 OFFERED: Mapping[str, tuple[str, ...]] = {
     "draft": ("confirm", "withdraw"),
@@ -65,12 +65,12 @@ def waiting_page(workspace: Workspace, visit: Visit, fault: str = "") -> str:
             *waiting_lines(desk.log, listing.items, settle_draft=SETTLE_DRAFT), *contested_lines(listing.items),
         ]  # fmt: skip
     return page_of(
-        "waiting.html", visit, lines=lines, done=ACTS.get(visit.query.get("done", "")), fault=fault, acts=ACTS, offered=OFFERED,
-        says=lambda name: sight.says(listing.items[name].item),
+        "waiting.html", visit, lines=lines, done=ACTS.get(visit.query.get("done", "")), fault=fault, acts=ACTS,
+        offered=OFFERED, says=lambda name: sight.says(listing.items[name].item),
     )  # fmt: skip
 
 
-def decide(workspace: Workspace, caller: Caller, given: Mapping[str, str]) -> None:
+def run_decision(workspace: Workspace, caller: Caller, given: Mapping[str, str]) -> None:
     """Run one decision."""
     act = ACTS.get(given.get("act", ""))
     if act is None:
