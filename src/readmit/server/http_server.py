@@ -18,6 +18,7 @@ from readmit.server.access.entrance import Entrance
 from readmit.server.access.issued_tokens import IssuedTokens
 from readmit.server.access.request_limits import LimitSettings, RequestLimits
 from readmit.server.asgi_app import make_app
+from readmit.server.inspector import inspector_routes
 from readmit.server.mcp_door import McpDoor
 from readmit.server.server_settings import ServerSettings
 
@@ -68,7 +69,7 @@ def whole_app(serving: Serving, report: Callable[[str], None]) -> Entrance:
             return await service.call(workspace, lambda handle: do(handle.principal(caller.principal)))
 
         doors.append(McpDoor(credentials, work, serving.url, () if tokens is None else tokens.issuers()))
-        return doors[0].routes()
+        return [*doors[0].routes(), *inspector_routes(service, credentials)]
 
     settings = ServerSettings(store=serving.store, largest_body=serving.limits.largest, heartbeat=_HEARTBEAT)
     app = make_app(settings, credentials, more=more)
