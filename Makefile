@@ -32,7 +32,7 @@ SEED ?= 0
 # The tests marked slow that ask a real model on this machine. They skip where its file cannot be fetched.
 MODELS := tests/bench/test_local_model.py tests/inference/test_real_model.py tests/models/stages/test_local_model.py tests/models/test_gguf.py
 # What the tests run against. The memory stores are heavy and have a target of their own.
-EXTRAS := --extra check --extra embed --extra gguf --extra langgraph --extra mcp --extra models --extra postgres --extra prov
+EXTRAS := --extra check --extra embed --extra gguf --extra langgraph --extra mcp --extra models --extra postgres --extra prov --extra remote
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -115,6 +115,7 @@ check: setup ## Lint, formatting, types, import direction, public surface, limit
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.docs.surface --check
 	$(BIN)/python -m tests.docs.async_stub --check
+	$(BIN)/python -m tests.docs.remote_stub --check
 	$(BIN)/python -m pytest -q tests/house
 
 format: setup ## Mend what ruff can mend by itself
@@ -123,6 +124,7 @@ format: setup ## Mend what ruff can mend by itself
 
 docs: setup $(DOCS)/.ready ## Rewrite generated tables, pictures and the list of public names; build the site into site/
 	$(BIN)/python -m tests.docs.async_stub
+	$(BIN)/python -m tests.docs.remote_stub
 	$(BIN)/python -m tests.docs.tables
 	$(BIN)/python -m tests.docs.pictures
 	$(DOCS)/bin/zensical build --strict
