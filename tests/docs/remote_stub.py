@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from readmit.remote import Verb, verbs
 from readmit.remote.remote_verbs import LISTINGS, OTHERWISE
-from readmit.remote.wire_values import Page
+from readmit.remote.wire_values import ListPage
 from tests.conftest import ROOT
 from tests.docs.async_stub import formatted, imports_of_handles, members
 
@@ -181,7 +181,7 @@ def _listed(verb: Verb) -> str:
     fields = [name for name in verb.given.__struct_fields__ if name != "limit"]
     named += ["*"] if fields else []
     named += [f"{name}: {'int | ' if name == 'after' else ''}str | None = None" for name in fields]
-    is_paged = typing.get_origin(verb.result) is Page
+    is_paged = typing.get_origin(verb.result) is ListPage
     answer = f"Iterator[{_named(typing.get_args(verb.result)[0])}]" if is_paged else _named(verb.result)
     return f"    def {verb.name}(self{''.join(f', {one}' for one in named)}) -> {answer}: ...\n"
 

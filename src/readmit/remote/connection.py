@@ -18,7 +18,7 @@ from readmit.records.base import shown
 from readmit.records.error_types import RecordError, StoreError
 from readmit.remote.attempts import Attempts
 from readmit.remote.problem_errors import PROBLEM
-from readmit.remote.wire_values import Problem
+from readmit.remote.wire_values import ProblemAnswer
 from readmit.version import __version__
 
 if TYPE_CHECKING:
@@ -239,5 +239,5 @@ def _request(
 def _refused(attempts: Attempts, event: httpx2.ServerSentEvent) -> float:
     """Seconds to wait after a stream that ended with a problem, as after an answer that is one."""
     body = event.data.encode()
-    status = msgspec.json.decode(body, type=Problem).status
+    status = msgspec.json.decode(body, type=ProblemAnswer).status
     return attempts.after_answer(httpx2.Response(status, headers={"content-type": PROBLEM}, content=body), is_safe=True)

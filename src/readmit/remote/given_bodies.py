@@ -57,7 +57,7 @@ def body_of(title: str, /, function: Callable[..., object], left_out: frozenset[
 
 
 def body(title: str, /, **fields: Any) -> type[Struct]:
-    """A body with these fields: strict, and each absent field told apart from null."""
+    """A body with these fields: strict, and with a difference between an absent field and null."""
     made: list[tuple[str, Any] | tuple[str, Any, Any]] = [
         (one, hint, UNSET) if UnsetType in get_args(hint) else (one, hint) for one, hint in fields.items()
     ]

@@ -73,7 +73,7 @@ def prepared(name: str, place: Mapping[str, str], given: Mapping[str, Any]) -> V
         query = _texts({one: value for one, value in body.items() if value is not None})
         return VerbCall(verb.method, path, query, None, headers, _reader(name), is_safe=True)
     headers["content-type"] = "application/json"
-    # Under its key an event has an id, also in a server that was started again. A return that is decided anew replaces
+    # Under its key an event has an id, also in a server that was started again. A return that is decided again replaces
     # the one before it.
     is_safe = verb.is_idempotent or "id" in fields
     return VerbCall(verb.method, path, {}, canonical(body), headers, _reader(name), is_safe)

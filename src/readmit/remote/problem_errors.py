@@ -6,10 +6,10 @@ import msgspec
 
 from readmit import errors
 from readmit.records.error_types import ExposureError, ReadmitError, StoreError
-from readmit.remote.wire_values import Problem
+from readmit.remote.wire_values import ProblemAnswer
 
 PROBLEM = "application/problem+json"
-_ANSWERED = msgspec.json.Decoder(Problem)
+_ANSWERED = msgspec.json.Decoder(ProblemAnswer)
 
 
 def error_of(status: int, media_type: str, body: bytes) -> ReadmitError:
@@ -22,7 +22,7 @@ def error_of(status: int, media_type: str, body: bytes) -> ReadmitError:
         return StoreError(f"the server answered {status} with a problem that this version cannot read; update readmit")
 
 
-def error_named(problem: Problem) -> ReadmitError:
+def error_named(problem: ProblemAnswer) -> ReadmitError:
     """The error that a problem names."""
     name = problem.type.rpartition("/")[2]
     kind = getattr(errors, name, None) if name in errors.__all__ else None

@@ -66,7 +66,7 @@ class RemoteSubscription:
             while found[-1] is not None:
                 found.append(self._found.get_nowait())
         if None in found:
-            # For whoever else waits, and for the next call.
+            # For others that wait, and for the next call.
             self._found.put(None)
             self._raise()
         return tuple(one for one in found if one is not None)

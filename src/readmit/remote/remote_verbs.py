@@ -21,7 +21,7 @@ from readmit.records.policy import OWNER, unreserved
 from readmit.records.verdicts import Pair, Verdict
 from readmit.remote.prepared_calls import arguments, prepared
 from readmit.remote.verb_table import verbs
-from readmit.remote.wire_values import Page
+from readmit.remote.wire_values import ListPage
 from readmit.workspace.admin import Admin
 from readmit.workspace.agent import Agent
 from readmit.workspace.return_handle import Return
@@ -180,7 +180,7 @@ def _listed(verb: Verb) -> Callable[..., Any]:
     taken = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)]
     taken += [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in in_path]
     taken += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in fields]
-    is_paged = get_origin(verb.result) is Page
+    is_paged = get_origin(verb.result) is ListPage
 
     def listed(self: Any, *args: object, **kwargs: object) -> Any:
         given = arguments(listed, self._author, args, kwargs)

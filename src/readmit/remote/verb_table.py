@@ -29,7 +29,7 @@ from readmit.remote.wire_values import (
     ItemEntry,
     ItemHistory,
     KeyEntry,
-    Page,
+    ListPage,
     PastReturn,
     PresenceAnswer,
     ReturnAnswer,
@@ -209,7 +209,7 @@ _ADMINS = (
 _SERVER = (
     Verb(
         "workspaces", "server", None, frozenset(_ANYBODY), "GET", "/v1/workspaces", body("workspaces"),
-        Page[WorkspaceAnswer], "The workspaces that the caller may reach.", is_idempotent=True,
+        ListPage[WorkspaceAnswer], "The workspaces that the caller may reach.", is_idempotent=True,
     ),
     Verb(
         "start", "server", Workspace.open, frozenset({"admin"}), "PUT", _OVER_HTTP,
@@ -226,20 +226,20 @@ _READINGS = (
     _reading(
         "agents", "/agents", tuple[AgentEntry, ...], "The last departure of every agent, and who is away.", "inspect"
     ),
-    _reading("returns", "/returns", Page[ReturnEntry], "Past returns, oldest first.", "inspect", paged=True),
+    _reading("returns", "/returns", ListPage[ReturnEntry], "Past returns, oldest first.", "inspect", paged=True),
     _reading("returned", "/returns/{id}", PastReturn, "A past return with every disposition.", "inspect"),
     _reading("explain", "/returns/{id}/explain/{item}", Explanation, "Why an item was in or out.", "inspect"),
     _reading("why", "/returns/{id}/why", Diagnosis, "The causes of an outcome, and what would fix it now.", "inspect"),
     _reading("drafts", "/returns/{id}/drafts", dict[str, Drafted], "Candidates that a model drafted.", "inspect"),
     _reading("replay", "/returns/{id}/replay", Replay, "A past decision beside its recomputation.", "inspect"),
     _reading(
-        "items", "/items", Page[ItemEntry], "Items with their texts, and whether each stands now.", "inspect",
+        "items", "/items", ListPage[ItemEntry], "Items with their texts, and whether each stands now.", "inspect",
         paged=True, slot=Id | UnsetType, task=Name | UnsetType, text=str | UnsetType,
     ),
     _reading("item", "/items/{id}", ItemHistory, "An item and every event about it.", "inspect"),
-    _reading("log", "/log", Page[EventEntry], "Events in order.", "inspect", paged=True),
+    _reading("log", "/log", ListPage[EventEntry], "Events in order.", "inspect", paged=True),
     _reading(
-        "audit", "/audit", Page[Any], "Rows of the audit as `readmit audit export` writes them.", "inspect",
+        "audit", "/audit", ListPage[Any], "Rows of the audit as `readmit audit export` writes them.", "inspect",
         paged=True,
     ),
     _reading("proof", "/proof/{epoch}", EventProof, "Proof that an event is in the log.", "inspect"),

@@ -117,7 +117,7 @@ class KeyEntry(msgspec.Struct, frozen=True, kw_only=True):
     public: str
 
 
-class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+class ListPage(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """Some entries of a listing, and where the rest begins."""
 
     entries: tuple[T, ...]
@@ -139,7 +139,7 @@ class StageAnswer(msgspec.Struct, frozen=True, kw_only=True):
     stage: str
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ProblemAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """``application/problem+json``: why a request was not served."""
 
     type: str

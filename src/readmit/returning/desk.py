@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.log.audit_trail import StoredDecision
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
     from readmit.writing.writer import Writer
 
 logger = logging.getLogger("readmit")
+
+stages_reported: ContextVar[Callable[[str], object] | None] = ContextVar("stages_reported", default=None)
+"""Hears of each stage of a return that begins: ``read``, ``look``, ``decide``, ``commit``."""
 
 
 class Addressee(NamedTuple):
@@ -111,16 +115,21 @@ class Desk:
         def asked() -> Request:
             return self.ask(departed, identity, purpose=purpose, addressee=addressee)
 
+        report = stages_reported.get() or _unheard
+        report("read")
         with self.log.reading():
             request = asked()
             read = self._read(departed, request, unprepared)
+        report("look")
         written, examined = look_before(self, request, read) if isinstance(read, Snapshot) else LookBefore()
         if isinstance(read, Snapshot) and written is not None:
             examined = None
             with self.log.reading():
                 epoch, request = request.epoch, asked()
                 read = with_looks(self.log, read, epoch, written, request) or self._read(departed, request, unprepared)
+        report("decide")
         outcome = _decided(request, read, examined)
+        report("commit")
         with self.log.atomic():
             if self.log.head != request.epoch:
                 request = asked()
@@ -253,6 +262,10 @@ class Desk:
         asker, instance = who(require("identity", identity, Identity)), instance_of(secret)
         self.writer.author.acts_for(asker.principal)
         return lambda: Asker(asker, instance, self.policy, self.writer.clock(), self.keys.handed_over.read)
+
+
+def _unheard(_stage: str) -> None:
+    """Nothing listens."""
 
 
 def instance_of(secret: object) -> str:

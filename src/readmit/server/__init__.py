@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
-from readmit.server.caller import Caller, Credentials
+from typing import TYPE_CHECKING
 
-__all__ = ["Caller", "Credentials"]
+from readmit.records.lazy import lazily
+from readmit.server.caller import Caller, Credentials
+from readmit.server.server_settings import ServerSettings
+
+if TYPE_CHECKING:
+    from readmit.server.asgi_app import make_app
+else:
+    # It needs starlette.
+    __getattr__ = lazily(__name__, {"readmit.server.asgi_app": ("make_app",)})
+
+__all__ = ["Caller", "Credentials", "ServerSettings", "make_app"]
