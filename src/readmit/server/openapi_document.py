@@ -51,6 +51,7 @@ def document() -> dict[str, Any]:
         "paths": {**paths, **_others()},
         "components": {
             "schemas": dict(sorted(components.items())),
+            "responses": _problems(),
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -68,7 +69,7 @@ def _operation(verb: Verb, given: Any, result: Any, components: dict[str, Any]) 
         "tags": [verb.handle],
         "description": f"Needs the right {' or '.join(sorted(verb.rights))}.",
         "parameters": _in_path(verb),
-        "responses": {"200": {"description": "The result.", "content": content}, **_problems()},
+        "responses": {"200": {"description": "The result.", "content": content}, **_references()},
     }
     if verb.method == "GET":
         made["parameters"] += _in_query(components[verb.given.__name__])
@@ -102,12 +103,13 @@ def _in_query(given: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def _references() -> dict[str, Any]:
+    return {status: {"$ref": f"#/components/responses/Problem{status}"} for status in _PROBLEMS}
+
+
 def _problems() -> dict[str, Any]:
-    schema = {"schema": {"$ref": _REFERENCE.format(name="ProblemAnswer")}}
-    return {
-        status: {"description": says, "content": {"application/problem+json": schema}}
-        for status, says in _PROBLEMS.items()
-    }
+    content = {"application/problem+json": {"schema": {"$ref": _REFERENCE.format(name="ProblemAnswer")}}}
+    return {f"Problem{status}": {"description": says, "content": content} for status, says in _PROBLEMS.items()}
 
 
 def _others() -> dict[str, Any]:
