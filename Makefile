@@ -16,6 +16,7 @@ LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --upgrade --gene
 BACKENDS := .venv-backends
 # The site's generator reads the source and imports nothing of it.
 DOCS := .venv-docs
+TYPESCRIPT := clients/typescript
 TORCH := 2.13.0
 STORES := --extra check --extra mcp --extra prov --extra models --extra embed --extra mem0 --extra langgraph --extra memobase --extra amem
 PYTEST_ARGS ?=
@@ -36,7 +37,7 @@ EXTRAS := --extra check --extra embed --extra gguf --extra langgraph --extra mcp
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-clients test-memobase attack attack-full example check format docs bench bench-implicit bench-backends mutation lock clean
+.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-clients test-typescript test-memobase attack attack-full example check format docs bench bench-implicit bench-backends mutation lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +93,10 @@ test-backends: $(BACKENDS)/.ready ## Run the conformance suite on real memory st
 # Without a network: the clients talk to a stand-in for their models.
 test-clients: setup ## Drive real coding-agent clients with readmit's hooks; needs npm, node, git, ip, and root or user namespaces
 	$(BIN)/python -m tests.clients.real $(PYTEST_ARGS)
+
+test-typescript: setup ## Build the TypeScript client and test it in Node against a real server; needs npm and node
+	cd $(TYPESCRIPT) && npm ci --no-fund --no-audit --loglevel error
+	READMIT_TYPESCRIPT=1 $(BIN)/python -m pytest tests/remote/test_typescript.py $(PYTEST_ARGS)
 
 test-memobase: $(BACKENDS)/.ready ## The same for a real Memobase server: make test-memobase URL=... KEY=...
 	@test -n "$(URL)" -a -n "$(KEY)" || { echo "name the server: make test-memobase URL=http://localhost:8019 KEY=..." >&2; exit 2; }
@@ -156,5 +161,5 @@ lock: setup ## Pin the newest allowed dependencies, with hashes, for every platf
 	$(LOCK) --group docs --output-file requirements/docs.txt
 
 clean: ## Remove everything that these targets made
-	rm -rf $(VENV) $(BACKENDS) $(DOCS) .clients site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .mutation dist
+	rm -rf $(VENV) $(BACKENDS) $(DOCS) $(TYPESCRIPT)/node_modules $(TYPESCRIPT)/dist .clients site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .mutation dist
 	find src packages tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1272,7 +1272,7 @@ export interface components {
         readonly BatchCall: {
             readonly verb: string;
             /** @default {} */
-            readonly given: Record<string, unknown>;
+            readonly given?: Record<string, unknown>;
         };
         /**
          * BatchGiven
@@ -1287,21 +1287,21 @@ export interface components {
          */
         readonly Budgets: {
             /** @default 16 */
-            readonly items: number;
+            readonly items?: number;
             /** @default 8000 */
-            readonly chars: number;
+            readonly chars?: number;
             /** @default 2000 */
-            readonly item_chars: number;
+            readonly item_chars?: number;
             /** @default 8 */
-            readonly experiences: number;
+            readonly experiences?: number;
             /** @default 4000 */
-            readonly experience_chars: number;
+            readonly experience_chars?: number;
             /** @default 32 */
-            readonly retractions: number;
+            readonly retractions?: number;
             /** @default 0 */
-            readonly retraction_chars: number;
+            readonly retraction_chars?: number;
             /** @default 2000 */
-            readonly solver_milliseconds: number;
+            readonly solver_milliseconds?: number;
         };
         /**
          * Bundle
@@ -1313,9 +1313,9 @@ export interface components {
             readonly items: readonly (components["schemas"]["Fact"] | components["schemas"]["Obligation"] | components["schemas"]["Frontier"] | components["schemas"]["RoleConstraint"] | components["schemas"]["InterfaceConstraint"])[];
             readonly experiences: readonly components["schemas"]["Experience"][];
             /** @default [] */
-            readonly withdrawn: readonly (components["schemas"]["Fact"] | components["schemas"]["Obligation"] | components["schemas"]["Frontier"] | components["schemas"]["RoleConstraint"] | components["schemas"]["InterfaceConstraint"])[];
+            readonly withdrawn?: readonly (components["schemas"]["Fact"] | components["schemas"]["Obligation"] | components["schemas"]["Frontier"] | components["schemas"]["RoleConstraint"] | components["schemas"]["InterfaceConstraint"])[];
             /** @default {} */
-            readonly salts: {
+            readonly salts?: {
                 readonly [key: string]: string;
             };
         };
@@ -1326,15 +1326,15 @@ export interface components {
         readonly Cause: {
             readonly reason: components["schemas"]["Reason"];
             /** @default null */
-            readonly epoch: number | null;
+            readonly epoch?: number | null;
             /** @default  */
-            readonly ref: string;
+            readonly ref?: string;
             /** @default  */
-            readonly by: string;
+            readonly by?: string;
             /** @default  */
-            readonly note: string;
+            readonly note?: string;
             /** @default  */
-            readonly root: string;
+            readonly root?: string;
         };
         /**
          * Checkpoint
@@ -1355,7 +1355,7 @@ export interface components {
              * @default
              * @enum {unknown}
              */
-            readonly reason: "" | "lease_expired";
+            readonly reason?: "" | "lease_expired";
         };
         /**
          * Checkup
@@ -1364,7 +1364,7 @@ export interface components {
         readonly Checkup: {
             readonly workspace: components["schemas"]["Diagnosis"];
             /** @default [] */
-            readonly agents: readonly components["schemas"]["Diagnosis"][];
+            readonly agents?: readonly components["schemas"]["Diagnosis"][];
         };
         /** CloseValidityGiven */
         readonly CloseValidityGiven: {
@@ -1397,7 +1397,7 @@ export interface components {
             readonly constraint: string;
             readonly state: components["schemas"]["DutyState"];
             /** @default false */
-            readonly handed_over: boolean;
+            readonly handed_over?: boolean;
         };
         /**
          * CoverageReport
@@ -1409,9 +1409,9 @@ export interface components {
             readonly critical: number;
             readonly critical_covered: number;
             /** @default [] */
-            readonly missing: readonly string[];
+            readonly missing?: readonly string[];
             /** @default [] */
-            readonly uncovered: readonly string[];
+            readonly uncovered?: readonly string[];
         };
         /**
          * Decision
@@ -1423,38 +1423,38 @@ export interface components {
             readonly return_id: string;
             readonly epoch: number;
             /** @default [] */
-            readonly reasons: readonly components["schemas"]["Reason"][];
+            readonly reasons?: readonly components["schemas"]["Reason"][];
             /** @default  */
-            readonly note: string;
+            readonly note?: string;
             readonly report: components["schemas"]["CoverageReport"];
             /** @default 0 */
-            readonly candidates: number;
+            readonly candidates?: number;
             readonly dispositions: string;
             /** @default [] */
-            readonly experiences: readonly components["schemas"]["ExperienceNote"][];
+            readonly experiences?: readonly components["schemas"]["ExperienceNote"][];
             /** @default null */
-            readonly view: components["schemas"]["ReturnView"] | null;
+            readonly view?: components["schemas"]["ReturnView"] | null;
             /** @default null */
-            readonly retracting: components["schemas"]["RetractionView"] | null;
+            readonly retracting?: components["schemas"]["RetractionView"] | null;
             /**
              * @default greedy
              * @enum {unknown}
              */
-            readonly solver: "exact" | "greedy";
+            readonly solver?: "exact" | "greedy";
             /** @default false */
-            readonly timed_out: boolean;
+            readonly timed_out?: boolean;
             /** @default [] */
-            readonly duties: readonly components["schemas"]["DutyNote"][];
+            readonly duties?: readonly components["schemas"]["DutyNote"][];
             /** @default [] */
-            readonly constraints: readonly components["schemas"]["ConstraintNote"][];
+            readonly constraints?: readonly components["schemas"]["ConstraintNote"][];
             /** @default [] */
-            readonly absent: readonly string[];
+            readonly absent?: readonly string[];
             /** @default null */
-            readonly examination: components["schemas"]["Examination"] | null;
+            readonly examination?: components["schemas"]["Examination"] | null;
             /** @default 0 */
-            readonly open_pairs: number;
+            readonly open_pairs?: number;
             /** @default 0 */
-            readonly unheeded: number;
+            readonly unheeded?: number;
         };
         /** DeclineGiven */
         readonly DeclineGiven: {
@@ -1481,15 +1481,15 @@ export interface components {
         readonly Diagnosis: {
             readonly says: string;
             /** @default [] */
-            readonly symptoms: readonly components["schemas"]["Symptom"][];
+            readonly symptoms?: readonly components["schemas"]["Symptom"][];
             /** @default [] */
-            readonly not_looked_at: readonly string[];
+            readonly not_looked_at?: readonly string[];
             /** @default null */
-            readonly return_id: string | null;
+            readonly return_id?: string | null;
             /** @default null */
-            readonly agent: components["schemas"]["Identity"] | null;
+            readonly agent?: components["schemas"]["Identity"] | null;
             /** @default [] */
-            readonly lacks: readonly components["schemas"]["Lack"][];
+            readonly lacks?: readonly components["schemas"]["Lack"][];
         };
         /**
          * Disposition
@@ -1501,13 +1501,13 @@ export interface components {
             readonly state: components["schemas"]["State"];
             readonly reasons: readonly components["schemas"]["Reason"][];
             /** @default [] */
-            readonly causes: readonly components["schemas"]["Cause"][];
+            readonly causes?: readonly components["schemas"]["Cause"][];
             /** @default [] */
-            readonly overruled: readonly components["schemas"]["Cause"][];
+            readonly overruled?: readonly components["schemas"]["Cause"][];
             /** @default [] */
-            readonly recovered: readonly components["schemas"]["Cause"][];
+            readonly recovered?: readonly components["schemas"]["Cause"][];
             /** @default [] */
-            readonly unseen: readonly components["schemas"]["Cause"][];
+            readonly unseen?: readonly components["schemas"]["Cause"][];
         };
         /** DisputeGiven */
         readonly DisputeGiven: {
@@ -1543,9 +1543,9 @@ export interface components {
         readonly Drafted: {
             readonly model: string;
             /** @default  */
-            readonly quote: string;
+            readonly quote?: string;
             /** @default null */
-            readonly instead_of: string | null;
+            readonly instead_of?: string | null;
         };
         /**
          * DutyNote
@@ -1555,11 +1555,11 @@ export interface components {
             readonly obligation: string;
             readonly state: components["schemas"]["DutyState"];
             /** @default false */
-            readonly handed_over: boolean;
+            readonly handed_over?: boolean;
             /** @default [] */
-            readonly lacks: readonly string[];
+            readonly lacks?: readonly string[];
             /** @default [] */
-            readonly questions: readonly string[];
+            readonly questions?: readonly string[];
         };
         /**
          * DutyState
@@ -1592,7 +1592,7 @@ export interface components {
             readonly digest: string;
             readonly payload: unknown;
             /** @default false */
-            readonly given: boolean;
+            readonly given?: boolean;
         };
         /**
          * EventProof
@@ -1609,9 +1609,9 @@ export interface components {
             readonly count: number;
             readonly event_path: readonly string[];
             /** @default null */
-            readonly salt: string | null;
+            readonly salt?: string | null;
             /** @default null */
-            readonly body: string | null;
+            readonly body?: string | null;
         };
         /**
          * EvidenceRules
@@ -1619,31 +1619,31 @@ export interface components {
          */
         readonly EvidenceRules: {
             /** @default [] */
-            readonly writers: readonly string[];
+            readonly writers?: readonly string[];
             /**
              * @default optional
              * @enum {unknown}
              */
-            readonly writers_signed: "optional" | "required";
+            readonly writers_signed?: "optional" | "required";
             /** @default [] */
-            readonly overseers: readonly string[];
+            readonly overseers?: readonly string[];
             /**
              * @default accept
              * @enum {unknown}
              */
-            readonly drafts: "accept" | "confirm" | "refuse";
+            readonly drafts?: "accept" | "confirm" | "refuse";
             /**
              * Format: decimal
              * @default 0.5
              */
-            readonly invalid_at: string;
+            readonly invalid_at?: string;
             /**
              * Format: decimal
              * @default 0.3
              */
-            readonly suspect_at: string;
+            readonly suspect_at?: string;
             /** @default ask */
-            readonly on_concurrent: ("ask" | "newest") | readonly string[];
+            readonly on_concurrent?: ("ask" | "newest") | readonly string[];
         };
         /**
          * Examination
@@ -1653,9 +1653,9 @@ export interface components {
             readonly verifier: string;
             readonly until: number;
             /** @default 0 */
-            readonly unexamined: number;
+            readonly unexamined?: number;
             /** @default 0 */
-            readonly nothing_stated: number;
+            readonly nothing_stated?: number;
         };
         /**
          * Experience
@@ -1686,21 +1686,21 @@ export interface components {
             readonly disposition: components["schemas"]["Disposition"];
             readonly candidate: boolean;
             /** @default null */
-            readonly duty: components["schemas"]["DutyNote"] | null;
+            readonly duty?: components["schemas"]["DutyNote"] | null;
             /** @default null */
-            readonly constraint: components["schemas"]["ConstraintNote"] | null;
+            readonly constraint?: components["schemas"]["ConstraintNote"] | null;
             /** @default null */
-            readonly drafted: components["schemas"]["Drafted"] | null;
+            readonly drafted?: components["schemas"]["Drafted"] | null;
             /** @default {} */
-            readonly premises: {
+            readonly premises?: {
                 readonly [key: string]: components["schemas"]["Disposition"];
             };
             /** @default {} */
-            readonly texts: {
+            readonly texts?: {
                 readonly [key: string]: string;
             };
             /** @default [] */
-            readonly sources: readonly string[];
+            readonly sources?: readonly string[];
         };
         /** ExposeGiven */
         readonly ExposeGiven: {
@@ -1726,21 +1726,21 @@ export interface components {
             readonly by: string;
             readonly scope: components["schemas"]["Scope"];
             /** @default null */
-            readonly slot: string | null;
+            readonly slot?: string | null;
             /** @default [] */
-            readonly purposes: readonly string[];
+            readonly purposes?: readonly string[];
             /** @default [] */
-            readonly applies_to: readonly string[];
+            readonly applies_to?: readonly string[];
             /** @default {} */
-            readonly valid: components["schemas"]["Interval"];
+            readonly valid?: components["schemas"]["Interval"];
             /** @default [] */
-            readonly depends_on: readonly string[];
+            readonly depends_on?: readonly string[];
             /** @default [] */
-            readonly supports: readonly string[];
+            readonly supports?: readonly string[];
             /** @default [] */
-            readonly receipts: readonly components["schemas"]["Receipt"][];
+            readonly receipts?: readonly components["schemas"]["Receipt"][];
             /** @default null */
-            readonly drafted: components["schemas"]["Drafted"] | null;
+            readonly drafted?: components["schemas"]["Drafted"] | null;
         };
         /**
          * FallenAnswer
@@ -1798,21 +1798,21 @@ export interface components {
             readonly by: string;
             readonly scope: components["schemas"]["Scope"];
             /** @default null */
-            readonly slot: string | null;
+            readonly slot?: string | null;
             /** @default [] */
-            readonly purposes: readonly string[];
+            readonly purposes?: readonly string[];
             /** @default [] */
-            readonly applies_to: readonly string[];
+            readonly applies_to?: readonly string[];
             /** @default {} */
-            readonly valid: components["schemas"]["Interval"];
+            readonly valid?: components["schemas"]["Interval"];
             /** @default [] */
-            readonly depends_on: readonly string[];
+            readonly depends_on?: readonly string[];
             /** @default [] */
-            readonly supports: readonly string[];
+            readonly supports?: readonly string[];
             /** @default [] */
-            readonly receipts: readonly components["schemas"]["Receipt"][];
+            readonly receipts?: readonly components["schemas"]["Receipt"][];
             /** @default null */
-            readonly drafted: components["schemas"]["Drafted"] | null;
+            readonly drafted?: components["schemas"]["Drafted"] | null;
             readonly obligation: string;
         };
         /** GovernGiven */
@@ -1851,21 +1851,21 @@ export interface components {
             readonly by: string;
             readonly scope: components["schemas"]["Scope"];
             /** @default null */
-            readonly slot: string | null;
+            readonly slot?: string | null;
             /** @default [] */
-            readonly purposes: readonly string[];
+            readonly purposes?: readonly string[];
             /** @default [] */
-            readonly applies_to: readonly string[];
+            readonly applies_to?: readonly string[];
             /** @default {} */
-            readonly valid: components["schemas"]["Interval"];
+            readonly valid?: components["schemas"]["Interval"];
             /** @default [] */
-            readonly depends_on: readonly string[];
+            readonly depends_on?: readonly string[];
             /** @default [] */
-            readonly supports: readonly string[];
+            readonly supports?: readonly string[];
             /** @default [] */
-            readonly receipts: readonly components["schemas"]["Receipt"][];
+            readonly receipts?: readonly components["schemas"]["Receipt"][];
             /** @default null */
-            readonly drafted: components["schemas"]["Drafted"] | null;
+            readonly drafted?: components["schemas"]["Drafted"] | null;
         };
         /**
          * Interval
@@ -1873,9 +1873,9 @@ export interface components {
          */
         readonly Interval: {
             /** @default null */
-            readonly start: string | null;
+            readonly start?: string | null;
             /** @default null */
-            readonly end: string | null;
+            readonly end?: string | null;
         };
         /**
          * ItemEntry
@@ -1885,9 +1885,9 @@ export interface components {
             readonly item: components["schemas"]["Fact"] | components["schemas"]["Obligation"] | components["schemas"]["Frontier"] | components["schemas"]["RoleConstraint"] | components["schemas"]["InterfaceConstraint"];
             readonly epoch: number;
             /** @default null */
-            readonly state: components["schemas"]["State"] | null;
+            readonly state?: components["schemas"]["State"] | null;
             /** @default [] */
-            readonly causes: readonly components["schemas"]["Cause"][];
+            readonly causes?: readonly components["schemas"]["Cause"][];
         };
         /**
          * ItemHistory
@@ -1939,7 +1939,7 @@ export interface components {
             readonly last: readonly components["schemas"]["Former"][];
             readonly remedies: readonly components["schemas"]["Remedy"][];
             /** @default [] */
-            readonly instead: readonly components["schemas"]["Former"][];
+            readonly instead?: readonly components["schemas"]["Former"][];
         };
         /** LinkGiven */
         readonly LinkGiven: {
@@ -1956,7 +1956,7 @@ export interface components {
         readonly ListPage_Any_: {
             readonly entries: readonly unknown[];
             /** @default null */
-            readonly next: string | null;
+            readonly next?: string | null;
         };
         /**
          * ListPage[EventEntry]
@@ -1965,7 +1965,7 @@ export interface components {
         readonly ListPage_EventEntry_: {
             readonly entries: readonly components["schemas"]["EventEntry"][];
             /** @default null */
-            readonly next: string | null;
+            readonly next?: string | null;
         };
         /**
          * ListPage[ItemEntry]
@@ -1974,7 +1974,7 @@ export interface components {
         readonly ListPage_ItemEntry_: {
             readonly entries: readonly components["schemas"]["ItemEntry"][];
             /** @default null */
-            readonly next: string | null;
+            readonly next?: string | null;
         };
         /**
          * ListPage[ReturnEntry]
@@ -1983,7 +1983,7 @@ export interface components {
         readonly ListPage_ReturnEntry_: {
             readonly entries: readonly components["schemas"]["ReturnEntry"][];
             /** @default null */
-            readonly next: string | null;
+            readonly next?: string | null;
         };
         /**
          * ListPage[WorkspaceAnswer]
@@ -1992,7 +1992,7 @@ export interface components {
         readonly ListPage_WorkspaceAnswer_: {
             readonly entries: readonly components["schemas"]["WorkspaceAnswer"][];
             /** @default null */
-            readonly next: string | null;
+            readonly next?: string | null;
         };
         /**
          * LookRules
@@ -2000,28 +2000,28 @@ export interface components {
          */
         readonly LookRules: {
             /** @default 60 */
-            readonly lifetime: number;
+            readonly lifetime?: number;
             /** @default 5 */
-            readonly seconds: number;
+            readonly seconds?: number;
             /** @default 30 */
-            readonly total_seconds: number;
+            readonly total_seconds?: number;
             /** @default 1000000 */
-            readonly bytes: number;
+            readonly bytes?: number;
             /** @default 10000 */
-            readonly count: number;
+            readonly count?: number;
             /** @default [] */
-            readonly roots: readonly string[];
+            readonly roots?: readonly string[];
             /** @default [] */
-            readonly hosts: readonly string[];
+            readonly hosts?: readonly string[];
             /** @default [] */
-            readonly private_hosts: readonly string[];
+            readonly private_hosts?: readonly string[];
             /** @default [] */
-            readonly commands: readonly (readonly string[])[];
+            readonly commands?: readonly (readonly string[])[];
             /**
              * @default required
              * @enum {unknown}
              */
-            readonly sandbox: "limits" | "required";
+            readonly sandbox?: "limits" | "required";
         };
         /**
          * Notice
@@ -2036,7 +2036,7 @@ export interface components {
             readonly written_by: string;
             readonly since: string;
             /** @default ask */
-            readonly on_concurrent: ("ask" | "newest") | readonly string[];
+            readonly on_concurrent?: ("ask" | "newest") | readonly string[];
         };
         /** NowGiven */
         readonly NowGiven: {
@@ -2055,26 +2055,26 @@ export interface components {
             readonly by: string;
             readonly scope: components["schemas"]["Scope"];
             /** @default null */
-            readonly slot: string | null;
+            readonly slot?: string | null;
             /** @default [] */
-            readonly purposes: readonly string[];
+            readonly purposes?: readonly string[];
             /** @default [] */
-            readonly applies_to: readonly string[];
+            readonly applies_to?: readonly string[];
             /** @default {} */
-            readonly valid: components["schemas"]["Interval"];
+            readonly valid?: components["schemas"]["Interval"];
             /** @default [] */
-            readonly depends_on: readonly string[];
+            readonly depends_on?: readonly string[];
             /** @default [] */
-            readonly supports: readonly string[];
+            readonly supports?: readonly string[];
             /** @default [] */
-            readonly receipts: readonly components["schemas"]["Receipt"][];
+            readonly receipts?: readonly components["schemas"]["Receipt"][];
             /** @default null */
-            readonly drafted: components["schemas"]["Drafted"] | null;
+            readonly drafted?: components["schemas"]["Drafted"] | null;
             readonly required: readonly string[];
             /** @default [] */
-            readonly critical: readonly string[];
+            readonly critical?: readonly string[];
             /** @default [] */
-            readonly lists: readonly string[];
+            readonly lists?: readonly string[];
         };
         /** ObligeGiven */
         readonly ObligeGiven: {
@@ -2154,12 +2154,12 @@ export interface components {
              * Format: decimal
              * @default 1
              */
-            readonly gamma: string;
+            readonly gamma?: string;
             /**
              * Format: decimal
              * @default 1
              */
-            readonly rho: string;
+            readonly rho?: string;
             /**
              * @default [
              *       "fact",
@@ -2169,32 +2169,32 @@ export interface components {
              *       "interface_constraint"
              *     ]
              */
-            readonly kinds: readonly components["schemas"]["Kind"][];
+            readonly kinds?: readonly components["schemas"]["Kind"][];
             /**
              * @default greedy_then_exact
              * @enum {unknown}
              */
-            readonly selection: "cheapest" | "greedy" | "greedy_then_exact";
+            readonly selection?: "cheapest" | "greedy" | "greedy_then_exact";
             /**
              * @default always
              * @enum {unknown}
              */
-            readonly constraints: "always" | "as_needed";
+            readonly constraints?: "always" | "as_needed";
             /**
              * @default always
              * @enum {unknown}
              */
-            readonly newest: "always" | "as_needed";
+            readonly newest?: "always" | "as_needed";
             /**
              * Format: decimal
              * @default 0.65
              */
-            readonly min_confidence: string;
+            readonly min_confidence?: string;
             /**
              * @default exclude
              * @enum {unknown}
              */
-            readonly on_unsure: "exclude" | "exclude_critical";
+            readonly on_unsure?: "exclude" | "exclude_critical";
         };
         /**
          * PastReturn
@@ -2204,7 +2204,7 @@ export interface components {
             readonly request: components["schemas"]["Request"];
             readonly decision: components["schemas"]["Decision"];
             /** @default [] */
-            readonly dispositions: readonly components["schemas"]["Disposition"][];
+            readonly dispositions?: readonly components["schemas"]["Disposition"][];
         };
         /**
          * Policy
@@ -2223,7 +2223,7 @@ export interface components {
              *       "solver_milliseconds": 2000
              *     }
              */
-            readonly budgets: components["schemas"]["Budgets"];
+            readonly budgets?: components["schemas"]["Budgets"];
             /**
              * @default {
              *       "writers": [],
@@ -2235,7 +2235,7 @@ export interface components {
              *       "on_concurrent": "ask"
              *     }
              */
-            readonly evidence: components["schemas"]["EvidenceRules"];
+            readonly evidence?: components["schemas"]["EvidenceRules"];
             /**
              * @default {
              *       "on_incomplete": "block",
@@ -2246,7 +2246,7 @@ export interface components {
              *       "max_clock_skew": 3600
              *     }
              */
-            readonly returns: components["schemas"]["ReturnRules"];
+            readonly returns?: components["schemas"]["ReturnRules"];
             /**
              * @default {
              *       "invalidations": 1000,
@@ -2254,7 +2254,7 @@ export interface components {
              *       "window_seconds": 3600
              *     }
              */
-            readonly limits: components["schemas"]["WriteLimits"];
+            readonly limits?: components["schemas"]["WriteLimits"];
             /**
              * @default {
              *       "lifetime": 60,
@@ -2269,7 +2269,7 @@ export interface components {
              *       "sandbox": "required"
              *     }
              */
-            readonly looks: components["schemas"]["LookRules"];
+            readonly looks?: components["schemas"]["LookRules"];
             /**
              * @default {
              *       "gamma": "1",
@@ -2288,7 +2288,7 @@ export interface components {
              *       "on_unsure": "exclude"
              *     }
              */
-            readonly paper: components["schemas"]["PaperRules"];
+            readonly paper?: components["schemas"]["PaperRules"];
         };
         /**
          * PresenceAnswer
@@ -2316,11 +2316,11 @@ export interface components {
             readonly title: string;
             readonly status: number;
             /** @default  */
-            readonly detail: string;
+            readonly detail?: string;
             /** @default null */
-            readonly field: string | null;
+            readonly field?: string | null;
             /** @default [] */
-            readonly reasons: readonly components["schemas"]["Reason"][];
+            readonly reasons?: readonly components["schemas"]["Reason"][];
         };
         /** ProgressGiven */
         readonly ProgressGiven: {
@@ -2377,7 +2377,7 @@ export interface components {
              *       "item"
              *     ]
              */
-            readonly binds: readonly string[];
+            readonly binds?: readonly string[];
         };
         /** RecordGiven */
         readonly RecordGiven: {
@@ -2436,11 +2436,11 @@ export interface components {
             readonly kind: string;
             readonly candidates: number;
             /** @default [] */
-            readonly differences: readonly string[];
+            readonly differences?: readonly string[];
             /** @default  */
-            readonly skipped: string;
+            readonly skipped?: string;
             /** @default  */
-            readonly refused: string;
+            readonly refused?: string;
         };
         /**
          * Request
@@ -2452,7 +2452,7 @@ export interface components {
             readonly instance: string;
             readonly nonce: string;
             /** @default null */
-            readonly purpose: string | null;
+            readonly purpose?: string | null;
             /** Format: date-time */
             readonly now: string;
             readonly policy: components["schemas"]["Policy"];
@@ -2460,11 +2460,11 @@ export interface components {
             readonly epoch: number;
             readonly rules: number;
             /** @default null */
-            readonly learnt: string | null;
+            readonly learnt?: string | null;
             /** @default null */
-            readonly jump: components["schemas"]["Jump"] | null;
+            readonly jump?: components["schemas"]["Jump"] | null;
             /** @default null */
-            readonly examination: components["schemas"]["Examination"] | null;
+            readonly examination?: components["schemas"]["Examination"] | null;
         };
         /** ResolveGiven */
         readonly ResolveGiven: {
@@ -2484,17 +2484,17 @@ export interface components {
             readonly kind: components["schemas"]["Kind"];
             readonly state: components["schemas"]["State"];
             /** @default null */
-            readonly slot: string | null;
+            readonly slot?: string | null;
             /** @default null */
-            readonly epoch: number | null;
+            readonly epoch?: number | null;
             /** @default null */
-            readonly since: string | null;
+            readonly since?: string | null;
             /** @default null */
-            readonly cause: string | null;
+            readonly cause?: string | null;
             /** @default null */
-            readonly instead: string | null;
+            readonly instead?: string | null;
             /** @default false */
-            readonly with_text: boolean;
+            readonly with_text?: boolean;
         };
         /**
          * RetractionBundle
@@ -2504,9 +2504,9 @@ export interface components {
             readonly notice: components["schemas"]["RetractionView"];
             readonly envelope: components["schemas"]["Envelope"];
             /** @default [] */
-            readonly withdrawn: readonly (components["schemas"]["Fact"] | components["schemas"]["Obligation"] | components["schemas"]["Frontier"] | components["schemas"]["RoleConstraint"] | components["schemas"]["InterfaceConstraint"])[];
+            readonly withdrawn?: readonly (components["schemas"]["Fact"] | components["schemas"]["Obligation"] | components["schemas"]["Frontier"] | components["schemas"]["RoleConstraint"] | components["schemas"]["InterfaceConstraint"])[];
             /** @default {} */
-            readonly salts: {
+            readonly salts?: {
                 readonly [key: string]: string;
             };
         };
@@ -2534,15 +2534,15 @@ export interface components {
          */
         readonly Retractions: {
             /** @default [] */
-            readonly fallen: readonly components["schemas"]["Retraction"][];
+            readonly fallen?: readonly components["schemas"]["Retraction"][];
             /** @default [] */
-            readonly in_doubt: readonly components["schemas"]["Retraction"][];
+            readonly in_doubt?: readonly components["schemas"]["Retraction"][];
             /** @default 0 */
-            readonly more: number;
+            readonly more?: number;
             /** @default 0 */
-            readonly earlier: number;
+            readonly earlier?: number;
             /** @default 0 */
-            readonly without_text: number;
+            readonly without_text?: number;
         };
         /**
          * ReturnAnswer
@@ -2554,13 +2554,13 @@ export interface components {
             readonly kind: "admitted" | "blocked" | "reset";
             readonly admitted: boolean;
             /** @default [] */
-            readonly missing: readonly string[];
+            readonly missing?: readonly string[];
             /** @default [] */
-            readonly items: readonly string[];
+            readonly items?: readonly string[];
             /** @default false */
-            readonly partial: boolean;
+            readonly partial?: boolean;
             /** @default  */
-            readonly secret: string;
+            readonly secret?: string;
         };
         /**
          * ReturnEntry
@@ -2584,23 +2584,23 @@ export interface components {
              * @default block
              * @enum {unknown}
              */
-            readonly on_incomplete: "block" | "partial" | "reset";
+            readonly on_incomplete?: "block" | "partial" | "reset";
             /**
              * @default nothing_owed
              * @enum {unknown}
              */
-            readonly fill: "always" | "block" | "never" | "nothing_owed";
+            readonly fill?: "always" | "block" | "never" | "nothing_owed";
             /** @default false */
-            readonly require_frontier: boolean;
+            readonly require_frontier?: boolean;
             /**
              * @default optional
              * @enum {unknown}
              */
-            readonly examination: "optional" | "required";
+            readonly examination?: "optional" | "required";
             /** @default 900 */
-            readonly view_seconds: number;
+            readonly view_seconds?: number;
             /** @default 3600 */
-            readonly max_clock_skew: number;
+            readonly max_clock_skew?: number;
         };
         /**
          * ReturnView
@@ -2611,7 +2611,7 @@ export interface components {
             readonly identity: components["schemas"]["Identity"];
             readonly instance: string;
             /** @default null */
-            readonly purpose: string | null;
+            readonly purpose?: string | null;
             readonly epoch: number;
             /** Format: date-time */
             readonly issued: string;
@@ -2622,28 +2622,28 @@ export interface components {
             readonly items_digest: string;
             readonly chars: number;
             /** @default [] */
-            readonly experiences: readonly components["schemas"]["ViewExperience"][];
+            readonly experiences?: readonly components["schemas"]["ViewExperience"][];
             readonly coverage: components["schemas"]["CoverageReport"];
             readonly policy: string;
             readonly checkpoint: string;
             /** @default [] */
-            readonly withheld: readonly string[];
+            readonly withheld?: readonly string[];
             /** @default [] */
-            readonly overdue: readonly string[];
+            readonly overdue?: readonly string[];
             /** @default [] */
-            readonly questions: readonly string[];
+            readonly questions?: readonly string[];
             /** @default [] */
-            readonly doubted: readonly string[];
+            readonly doubted?: readonly string[];
             /** @default null */
-            readonly examination: components["schemas"]["Examination"] | null;
+            readonly examination?: components["schemas"]["Examination"] | null;
             /** @default 0 */
-            readonly open_pairs: number;
+            readonly open_pairs?: number;
             /** @default 0 */
-            readonly unheeded: number;
+            readonly unheeded?: number;
             /** @default [] */
-            readonly sources: readonly components["schemas"]["ViewSource"][];
+            readonly sources?: readonly components["schemas"]["ViewSource"][];
             /** @default {} */
-            readonly retractions: components["schemas"]["Retractions"];
+            readonly retractions?: components["schemas"]["Retractions"];
         };
         /** RevokeGiven */
         readonly RevokeGiven: {
@@ -2664,21 +2664,21 @@ export interface components {
             readonly by: string;
             readonly scope: components["schemas"]["Scope"];
             /** @default null */
-            readonly slot: string | null;
+            readonly slot?: string | null;
             /** @default [] */
-            readonly purposes: readonly string[];
+            readonly purposes?: readonly string[];
             /** @default [] */
-            readonly applies_to: readonly string[];
+            readonly applies_to?: readonly string[];
             /** @default {} */
-            readonly valid: components["schemas"]["Interval"];
+            readonly valid?: components["schemas"]["Interval"];
             /** @default [] */
-            readonly depends_on: readonly string[];
+            readonly depends_on?: readonly string[];
             /** @default [] */
-            readonly supports: readonly string[];
+            readonly supports?: readonly string[];
             /** @default [] */
-            readonly receipts: readonly components["schemas"]["Receipt"][];
+            readonly receipts?: readonly components["schemas"]["Receipt"][];
             /** @default null */
-            readonly drafted: components["schemas"]["Drafted"] | null;
+            readonly drafted?: components["schemas"]["Drafted"] | null;
         };
         /**
          * Scope
@@ -2687,16 +2687,16 @@ export interface components {
         readonly Scope: {
             readonly workspace: string;
             /** @default [] */
-            readonly principals: readonly string[];
+            readonly principals?: readonly string[];
             /** @default [] */
-            readonly roles: readonly string[];
+            readonly roles?: readonly string[];
             /** @default null */
-            readonly task: string | null;
+            readonly task?: string | null;
             /**
              * @default team
              * @enum {unknown}
              */
-            readonly visibility: "private" | "team";
+            readonly visibility?: "private" | "team";
         };
         /** SettleDutyGiven */
         readonly SettleDutyGiven: {
@@ -2758,9 +2758,9 @@ export interface components {
          */
         readonly Sweep: {
             /** @default [] */
-            readonly departed: readonly components["schemas"]["Checkpoint"][];
+            readonly departed?: readonly components["schemas"]["Checkpoint"][];
             /** @default [] */
-            readonly unjudged: readonly components["schemas"]["Unjudged"][];
+            readonly unjudged?: readonly components["schemas"]["Unjudged"][];
         };
         /** SweepGiven */
         readonly SweepGiven: {
@@ -2774,11 +2774,11 @@ export interface components {
             readonly trouble: components["schemas"]["Trouble"];
             readonly says: string;
             /** @default [] */
-            readonly about: readonly string[];
+            readonly about?: readonly string[];
             /** @default [] */
-            readonly grounds: readonly string[];
+            readonly grounds?: readonly string[];
             /** @default [] */
-            readonly remedies: readonly components["schemas"]["Remedy"][];
+            readonly remedies?: readonly components["schemas"]["Remedy"][];
         };
         /**
          * Trouble
@@ -2805,19 +2805,19 @@ export interface components {
             /** Format: decimal */
             readonly confidence: string;
             /** @default  */
-            readonly item_quote: string;
+            readonly item_quote?: string;
             /** @default  */
-            readonly evidence_quote: string;
+            readonly evidence_quote?: string;
             /** @default  */
-            readonly premise: string;
+            readonly premise?: string;
             /** @default unspecified */
-            readonly model: string;
+            readonly model?: string;
             /** @default unspecified */
-            readonly prompt: string;
+            readonly prompt?: string;
             /** @default null */
-            readonly stale: string | null;
+            readonly stale?: string | null;
             /** @default  */
-            readonly note: string;
+            readonly note?: string;
         };
         /**
          * ViewExperience
@@ -2837,9 +2837,9 @@ export interface components {
             readonly digest: string;
             readonly kind: components["schemas"]["Kind"];
             /** @default null */
-            readonly news: ("confirmed" | "new") | null;
+            readonly news?: ("confirmed" | "new") | null;
             /** @default null */
-            readonly since: string | null;
+            readonly since?: string | null;
         };
         /**
          * ViewSource
@@ -2872,11 +2872,11 @@ export interface components {
          */
         readonly WriteLimits: {
             /** @default 1000 */
-            readonly invalidations: number;
+            readonly invalidations?: number;
             /** @default 100 */
-            readonly duties: number;
+            readonly duties?: number;
             /** @default 3600 */
-            readonly window_seconds: number;
+            readonly window_seconds?: number;
         };
     };
     responses: {
