@@ -15,7 +15,7 @@ from tests.server.test_verbs import AT, planned, task
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import httpx
+    import httpx2 as httpx
 
     from tests.server.hosting import Hosted
 

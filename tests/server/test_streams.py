@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    import httpx
+    import httpx2 as httpx
 
     from tests.server.hosting import Hosted
 
