@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.clients.agent_tools.session_tools import SETTLE_DRAFT
+from readmit.clients.agent_tools.view_tools import SETTLE_DRAFT
 from readmit.clients.memory_import import imported_lines
 from readmit.diagnosis.cause_words import sentence
 from readmit.diagnosis.item_states import read_items
