@@ -49,6 +49,8 @@ class WorkspaceAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     epoch: int
+    principal: str
+    """The principal that the caller writes as."""
 
 
 class ReturnEntry(msgspec.Struct, frozen=True, kw_only=True):

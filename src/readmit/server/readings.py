@@ -25,7 +25,6 @@ from readmit.remote.wire_values import (
     ListPage,
     PastReturn,
     ReturnEntry,
-    WorkspaceAnswer,
 )
 from readmit.state.absence import is_away
 from readmit.trust.commit_record import row_leaf
@@ -54,10 +53,6 @@ def _page(entries: Iterable[tuple[int, T]], limit: int) -> ListPage[T]:
     found = list(islice(entries, limit + 1))
     more = str(found[limit - 1][0]) if len(found) > limit else None
     return ListPage(entries=tuple(one for _, one in found[:limit]), next=more)
-
-
-def _status(workspace: Workspace) -> WorkspaceAnswer:
-    return WorkspaceAnswer(name=workspace.name, epoch=workspace.epoch)
 
 
 def _agents(workspace: Workspace) -> tuple[AgentEntry, ...]:
@@ -221,7 +216,6 @@ def _notices(workspace: Workspace) -> tuple[Notice, ...]:
 
 
 READINGS: Mapping[str, Callable[..., Any]] = {
-    "status": _status,
     "agents": _agents,
     "returns": _returns,
     "returned": _returned,

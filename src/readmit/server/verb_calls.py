@@ -12,7 +12,7 @@ from readmit.records.canonical import convert
 from readmit.records.error_types import NotAllowedError, RecordError
 from readmit.remote.given_bodies import given as given_fields
 from readmit.remote.verb_table import IN_A_BATCH, verbs
-from readmit.remote.wire_values import BatchGiven, PresenceAnswer, ReturnAnswer
+from readmit.remote.wire_values import BatchGiven, PresenceAnswer, ReturnAnswer, WorkspaceAnswer
 from readmit.server.readings import READINGS
 from readmit.server.service import unknown_workspace
 from readmit.state.absence import tenure
@@ -46,6 +46,8 @@ def call(verb: Verb, workspace: Workspace, caller: Caller, path: Mapping[str, st
         return _batch(workspace, caller, values)
     given = {name: _plain(value) for name, value in given_fields(values).items()}
     match verb.handle:
+        case "reading" if verb.name == "status":
+            return WorkspaceAnswer(name=workspace.name, epoch=workspace.epoch, principal=caller.principal)
         case "reading":
             return READINGS[verb.name](workspace, **path, **given)
         case "admin":

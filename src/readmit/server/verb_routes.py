@@ -162,13 +162,15 @@ class VerbRoutes:
 
     async def _of_server(self, asked: VerbRequest) -> object:
         service = self._service
+        who = asked.caller.principal
         if asked.workspace is not None:
             policy = getattr(asked.values, "policy", msgspec.UNSET)
             epoch = await service.start(asked.workspace, None if policy is msgspec.UNSET else policy)
-            return WorkspaceAnswer(name=asked.workspace, epoch=epoch)
+            return WorkspaceAnswer(name=asked.workspace, epoch=epoch, principal=who)
         names = [name for name in await service.names() if name in asked.caller.workspaces]
-        found = [WorkspaceAnswer(name=one, epoch=await service.call(one, lambda it: it.epoch)) for one in names]
-        return ListPage(entries=tuple(found))
+        epochs = [await service.call(one, lambda it: it.epoch) for one in names]
+        found = zip(names, epochs, strict=True)
+        return ListPage(entries=tuple(WorkspaceAnswer(name=one, epoch=epoch, principal=who) for one, epoch in found))
 
 
 async def caller_of(request: Request, credentials: Credentials) -> Caller:
