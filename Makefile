@@ -93,6 +93,10 @@ test-backends: $(BACKENDS)/.ready ## Run the conformance suite on real memory st
 test-clients: setup ## Drive real coding-agent clients with readmit's hooks; needs npm, node, git, ip, and root or user namespaces
 	$(BIN)/python -m tests.clients.real $(PYTEST_ARGS)
 
+test-inspector: setup ## Open the inspector in Chromium, and check it with axe-core; needs npm and chromium
+	npm ci --ignore-scripts --no-audit --no-fund --prefix tests/server/inspector/axe
+	$(BIN)/python -m pytest -m slow tests/server/inspector $(PYTEST_ARGS)
+
 test-memobase: $(BACKENDS)/.ready ## The same for a real Memobase server: make test-memobase URL=... KEY=...
 	@test -n "$(URL)" -a -n "$(KEY)" || { echo "name the server: make test-memobase URL=http://localhost:8019 KEY=..." >&2; exit 2; }
 	@READMIT_MEMOBASE_URL="$(URL)" READMIT_MEMOBASE_KEY="$(KEY)" $(BACKENDS)/bin/python -m pytest tests/backends/memobase -m "not slow" $(PYTEST_ARGS)

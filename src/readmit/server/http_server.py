@@ -65,7 +65,7 @@ def whole_app(serving: Serving, report: Callable[[str], None]) -> ASGIApp:
             return await service.call(workspace, lambda handle: do(handle.principal(caller.principal)))
 
         doors.append(McpDoor(credentials, work, serving.url, () if tokens is None else tokens.issuers()))
-        return [*doors[0].routes(), *inspector_routes(service, credentials)]
+        return [*doors[0].routes(), *inspector_routes(service, credentials, url=serving.url)]
 
     app = make_app(ServerSettings(store=serving.store, largest_body=serving.limits.largest), credentials, more=more)
     (door,), of_app = doors, app.router.lifespan_context
