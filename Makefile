@@ -36,7 +36,7 @@ EXTRAS := --extra check --extra embed --extra gguf --extra langgraph --extra mcp
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-clients test-memobase attack attack-full example check format docs bench bench-implicit bench-backends mutation lock clean
+.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-clients test-inspector test-memobase attack attack-full example check format docs bench bench-implicit bench-backends mutation lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
