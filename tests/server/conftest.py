@@ -10,7 +10,7 @@ from tests.server.hosting import OTHER, TEAM, hosted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import httpx
+    import httpx2 as httpx
 
     from tests.server.hosting import Hosted
 

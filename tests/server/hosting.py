@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import httpx
+import httpx2 as httpx
 import uvicorn
 
 from readmit.errors import CredentialError

@@ -15,6 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from readmit import Workspace
 from readmit.lab import desk_of
+from readmit.policies import EvidenceRules, Policy
 from readmit.server import ApiKeys, Serving, whole_app
 from tests.server.provider import ISSUER, settings_file, token, write_keys
 from tests.server.serving import served
@@ -70,8 +71,9 @@ class Team:
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     folder = tmp_path_factory.mktemp("team")
     write_keys(folder)
-    for name in ("trip", "rivals"):
-        with Workspace.open(folder / "team.db", name=name) as workspace:
+    policies = {"trip": Policy(evidence=EvidenceRules(drafts="confirm")), "rivals": Policy()}
+    for name, policy in policies.items():
+        with Workspace.open(folder / "team.db", name=name, policy=policy) as workspace:
             seen = workspace.observe("Sunrise confirms two nights.", by="A2")
             workspace.record(f"Sunrise is booked for {name}", id="h0", slot="hotel", sources=[seen], by="A2")
             workspace.oblige("Book a table", id="o0", required=["hotel"], roles=["planner"], task="trip", by="A2")
@@ -123,6 +125,12 @@ def test_what_an_agent_remembers_is_a_draft_of_its_own(team: Team) -> None:
     (mine,), (theirs,) = team.talk(one, ("recall", {})), team.talk(other, ("recall", {}))
     assert [draft["text"] for draft in mine["drafts"]] == ["The tests need Redis."]
     assert theirs["drafts"] == []
+
+
+def test_where_the_policy_counts_drafts_at_once_an_agent_writes_none(team: Team) -> None:
+    header = team.key("A6", workspaces=["rivals"])
+    (said,) = team.talk(header, ("remember", {"text": "The tests need Redis."}))
+    assert said.startswith("draft: the policy counts drafts at once")
 
 
 def test_a_token_has_the_same_tools(team: Team) -> None:

@@ -12,7 +12,7 @@ from readmit.remote import verbs
 from tests.server.hosting import OTHER, TEAM
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2 as httpx
 
     from tests.server.hosting import Hosted
 
@@ -25,17 +25,17 @@ def task() -> str:
     return f"trip{next(_numbers)}"
 
 
-def planned(client: httpx.Client, on: str) -> dict[str, str]:
+def planned(client: httpx.Client, on: str, at: str = AT) -> dict[str, str]:
     """A duty with its evidence, and the agent away. Returns who the agent is."""
-    seen = client.post(f"{AT}/observe", json={"text": f"Sunrise confirms {on}."}).json()
+    seen = client.post(f"{at}/observe", json={"text": f"Sunrise confirms {on}."}).json()
     fields = {"sources": [seen], "task": on, "slot": f"hotel.{on}"}
     assert (
-        client.post(f"{AT}/record", json={"text": "Sunrise is booked", "id": f"h-{on}", **fields}).json() == f"h-{on}"
+        client.post(f"{at}/record", json={"text": "Sunrise is booked", "id": f"h-{on}", **fields}).json() == f"h-{on}"
     )
     duty = {"text": "Book", "required": [f"hotel.{on}"], "roles": ["planner"], "task": on, "id": f"o-{on}"}
-    assert client.post(f"{AT}/oblige", json=duty).json() == f"o-{on}"
+    assert client.post(f"{at}/oblige", json=duty).json() == f"o-{on}"
     agent = {"role": "planner", "task": on}
-    assert client.post(f"{AT}/depart", json=agent).json()["identity"]["principal"] == "A1"
+    assert client.post(f"{at}/depart", json=agent).json()["identity"]["principal"] == "A1"
     return agent
 
 
@@ -255,12 +255,21 @@ def test_a_body_of_another_type_or_too_large_is_refused(client: httpx.Client) ->
     assert client.post(f"{AT}/observe", content=b'{"text": "' + b"a" * (9 << 20)).status_code == 413
 
 
+@pytest.mark.parametrize("name", ["a%0Ab", "%2F", "%00", "..%2F..", "%E2%80%AE", "%ff", "x%3Fy", "a" * 3_000])
+def test_an_odd_name_is_only_unknown(client: httpx.Client, name: str) -> None:
+    answer = client.get(f"{AT}/items/{name}")
+    assert answer.status_code in (404, 422)
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
 def test_a_wrong_method_is_refused(client: httpx.Client) -> None:
     answer = client.delete(AT)
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, PUT")
 
 
 def test_the_service_says_how_it_is(host: Hosted) -> None:
+    with host.client() as client:
+        client.post(f"{AT}/come_back", json=planned(client, task()))
     with host.client("") as nobody:
         assert nobody.get("/health").json() == {"status": "ok"}
         assert nobody.get("/ready").json() == {"status": "ok"}

@@ -85,6 +85,11 @@ class Verb:
     streams: str = ""
     """The event of its stream, for a verb that answers with server-sent events if it is asked to."""
 
+    @property
+    def is_agents(self) -> bool:
+        """Whether the caller acts in one of its roles, which the body or the query names."""
+        return self.handle in ("agent", "return") or self.name == "subscribe"
+
 
 _ANYBODY: tuple[Right, ...] = RIGHTS
 _IN_ROLE: Mapping[str, Any] = {"role": Name, "task": Name}

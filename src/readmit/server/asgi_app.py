@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Match, Route
 
 from readmit.records.error_types import ReadmitError
 from readmit.server import server_metrics
@@ -23,14 +24,12 @@ from readmit.server.verb_routes import VerbRoutes
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
-    from starlette.requests import Request
-    from starlette.routing import BaseRoute
+    from starlette.types import Receive, Scope, Send
 
     from readmit.server.caller import Credentials
     from readmit.server.server_settings import ServerSettings
 
 logger = logging.getLogger("readmit.server")
-METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 READY_SECONDS = 1.0
 """Seconds for which a look at the store counts, so that callers cannot make the server look more often."""
 
@@ -69,11 +68,27 @@ def make_app(
             Route("/ready", ready),
             Route("/metrics", counts),
             Route("/v1/openapi.json", openapi),
-            Route("/v1/{rest:path}", routes.__call__, methods=METHODS),
+            _Below("/v1/", routes),
             *more(service),
         ],
         lifespan=lifespan,
     )
+
+
+class _Below(BaseRoute):
+    """Every path that begins so, whatever follows: a pattern would not match a line break."""
+
+    def __init__(self, prefix: str, endpoint: VerbRoutes) -> None:
+        self._prefix = prefix
+        self._endpoint = endpoint
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        is_below = scope["type"] == "http" and scope["path"].startswith(self._prefix)
+        return (Match.FULL if is_below else Match.NONE), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = await self._endpoint(Request(scope, receive))
+        await answer(scope, receive, send)
 
 
 class StoreCondition:

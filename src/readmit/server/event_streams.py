@@ -14,7 +14,7 @@ from readmit.records.error_types import ReadmitError
 from readmit.remote.wire_values import FallenAnswer, StageAnswer
 from readmit.returning.desk import stages_reported
 from readmit.server.problems import problem_of
-from readmit.server.verb_calls import agent_of, call
+from readmit.server.verb_calls import call
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
@@ -88,20 +88,24 @@ async def come_back_events(service: Service, asked: VerbRequest, metrics: Server
         yield event("problem", problem_of(error))
 
 
-async def fallen_events(service: Service, asked: VerbRequest, _: ServerMetrics) -> AsyncIterator[bytes]:
-    """A ``fallen`` for each item of the agent's view that no longer stands, from those that fell already on."""
+async def lookout_of(service: Service, asked: VerbRequest) -> Lookout:
+    """Begins to look at the view that an agent holds."""
     values: Any = asked.values
     assert asked.workspace is not None  # noqa: S101 - a view is in one
 
-    def watched(workspace: Workspace) -> Lookout:
+    def begun(workspace: Workspace) -> Lookout:
         handle = workspace.principal(asked.caller.principal)
-        agent = agent_of(handle, asked.caller, values.role, values.task)
+        agent = handle.agent(asked.caller.principal, role=values.role, task=values.task)
         return Lookout(desk_of(handle).writer, agent.identity, AT_LEAST)
 
-    lookout = await service.call(asked.workspace, watched)
+    return await service.call(asked.workspace, begun)
+
+
+async def fallen_events(service: Service, workspace: str, lookout: Lookout) -> AsyncIterator[bytes]:
+    """A ``fallen`` for each item of the agent's view that no longer stands, from those that fell already on."""
     try:
         while True:
-            for one in await service.call(asked.workspace, lambda _: lookout.look(waits=True)):
+            for one in await service.call(workspace, lambda _: lookout.look(waits=True)):
                 yield event("fallen", _fallen(one))
             await lookout.announced()
     except ReadmitError as error:

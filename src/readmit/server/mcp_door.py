@@ -24,6 +24,7 @@ from readmit.records.error_types import CredentialError, NotAllowedError, Readmi
 from readmit.server.access.entrance import CHALLENGE
 from readmit.server.problems import problem
 from readmit.server.service import unknown_workspace
+from readmit.server.verb_calls import check_drafts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 _SEAT = "readmit.seat"
+_DRAFT = frozenset({"remember", "settle"})
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -103,17 +105,21 @@ class McpDoor:
     async def tool(self, context: Any, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """The answer of a tool. Its input is checked before anything is opened."""
         checked = tool_input(name, given, AGENT_INPUTS)
-        return await self._asked(context, lambda tools: tools.call(checked))
+        return await self._asked(context, lambda tools: tools.call(checked), drafts=name in _DRAFT)
 
     async def view(self, context: Any) -> dict[str, Any]:
         """The current view."""
         return await self._asked(context, lambda tools: tools.view())
 
-    async def _asked(self, context: Any, ask: Callable[[ViewTools], dict[str, Any]]) -> dict[str, Any]:
+    async def _asked(
+        self, context: Any, ask: Callable[[ViewTools], dict[str, Any]], *, drafts: bool = False
+    ) -> dict[str, Any]:
         seat: _Seat = context.request.scope[_SEAT]
 
         def do(own: Workspace) -> dict[str, Any]:
             agent = own.agent(seat.caller.principal, role=seat.role, task=seat.task)
+            if drafts:
+                check_drafts(own)
             return ask(ViewTools(own, agent, f"{seat.caller.principal}, by its own tool"))
 
         return await self._work(seat.caller, seat.workspace, do)

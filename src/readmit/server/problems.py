@@ -60,7 +60,7 @@ _STATUS: Mapping[type[ReadmitError], int] = {
     StoreError: 503,
 }
 _AGAIN = frozenset({429, 503})
-_FIELD = re.compile(r"([a-z_][\w.\[\]-]{0,100}): ")
+_FIELD = re.compile(r"([A-Za-z_][\w.\[\]-]{0,100}): ")
 
 
 def status_of(error: ReadmitError) -> int:

@@ -58,13 +58,9 @@ def call(verb: Verb, workspace: Workspace, caller: Caller, path: Mapping[str, st
 
 def _as_agent(verb: Verb, handle: Workspace, caller: Caller, path: Mapping[str, str], given: dict[str, Any]) -> Any:
     role, task = given.pop("role"), given.pop("task")
-    agent = agent_of(handle, caller, role, task)
+    agent = handle.agent(caller.principal, role=role, task=task)
     if verb.name == "draft":
-        if handle.admin.policy.evidence.drafts == "accept":
-            raise NotAllowedError(
-                "draft: the policy counts drafts at once, and a person has to confirm what this credential drafts; "
-                "set the policy's evidence.drafts to 'confirm'"
-            )
+        check_drafts(handle)
         return _called(verb, handle, {**given, "task": task})
     if verb.name == "renew":
         return _renewed(handle, agent, **given)
@@ -73,11 +69,20 @@ def _as_agent(verb: Verb, handle: Workspace, caller: Caller, path: Mapping[str, 
     return _called(verb, agent, given)
 
 
-def agent_of(handle: Workspace, caller: Caller, role: str, task: str) -> Agent:
-    """The caller as an agent, in a role that its credential names."""
-    if role not in caller.roles:
+def check_drafts(handle: Workspace) -> None:
+    """Refuse drafts of an agent where the policy counts drafts at once."""
+    if handle.admin.policy.evidence.drafts == "accept":
+        raise NotAllowedError(
+            "draft: the policy counts drafts at once, and a person has to confirm what this credential drafts; "
+            "set the policy's evidence.drafts to 'confirm'"
+        )
+
+
+def check_role(verb: Verb, caller: Caller, values: msgspec.Struct) -> None:
+    """Refuse an agent in a role that its credential does not name."""
+    role = getattr(values, "role", None)
+    if verb.is_agents and role not in caller.roles:
         raise NotAllowedError(f"role: this credential may not act as {role!r}; ask for one that names this role")
-    return handle.agent(caller.principal, role=role, task=task)
 
 
 def _called(verb: Verb, handle: object, given: dict[str, Any]) -> Any:

@@ -19,10 +19,10 @@ from readmit.records.canonical import decode, located
 from readmit.records.error_types import CredentialError, ReadmitError, RecordError
 from readmit.remote.verb_table import verbs
 from readmit.remote.wire_values import ListPage, ProblemAnswer, ReturnAnswer, WorkspaceAnswer
-from readmit.server.event_streams import come_back_events, fallen_events, is_asked_for, stream
+from readmit.server.event_streams import come_back_events, fallen_events, is_asked_for, lookout_of, stream
 from readmit.server.kept_answers import KeptAnswers, checked_key, id_from
 from readmit.server.problems import answer, plain_problem, problem
-from readmit.server.verb_calls import call, check_caller
+from readmit.server.verb_calls import call, check_caller, check_role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,13 +126,16 @@ class VerbRoutes:
         check_caller(verb, caller, workspace)
         body = b"" if verb.method == "GET" else await body_of(request, self._service.settings.largest_body)
         values = _query(request, verb) if verb.method == "GET" else _given(request, verb, body)
+        check_role(verb, caller, values)
         asked = VerbRequest(verb, caller, path, workspace, values, body)
         if workspace is None or verb.handle == "server":
             return _json(msgspec.json.encode(await self._of_server(asked)))
-        if verb.streams and (verb.method == "GET" or is_asked_for(request)):
-            events = fallen_events if verb.method == "GET" else come_back_events
-            sent = events(self._service, asked, self._metrics)
-            return stream(sent, self._service.settings.heartbeat, self._metrics)
+        if verb.name == "subscribe":
+            events = fallen_events(self._service, workspace, await lookout_of(self._service, asked))
+            return stream(events, self._service.settings.heartbeat, self._metrics)
+        if verb.streams and is_asked_for(request):
+            events = come_back_events(self._service, asked, self._metrics)
+            return stream(events, self._service.settings.heartbeat, self._metrics)
         key = request.headers.get("idempotency-key")
         if key is None or verb.method == "GET" or verb.is_idempotent:
             return _json(await self._called(asked))

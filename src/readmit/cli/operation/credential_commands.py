@@ -64,7 +64,11 @@ def add_credential(
     """
     with invocation.open() as workspace:
         now, keys = host_time(), api_keys_of(workspace)
-        made, key = keys.add(principal, workspaces=(workspace.name, *also), now=now, expires=now + expires, **given)
+        try:
+            until = now + expires
+        except OverflowError:
+            raise RecordError("expires: that is longer than a date can reach; give a shorter time, as 90d") from None
+        made, key = keys.add(principal, workspaces=(workspace.name, *also), now=now, expires=until, **given)
     invocation.say(
         {"key": key, **_said(made)},
         f"Key {made.id} of {one_line(made.principal)}, until {format_moment(made.expires)}. It is shown only now:",

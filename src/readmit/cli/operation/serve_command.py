@@ -73,8 +73,9 @@ class _Found(NamedTuple):
 def serve_store(invocation: Invocation, /, *, listen: str, first_key: bool, **given: Any) -> None:
     """Serve the workspaces of a store over HTTP, to callers with credentials, until it is stopped.
 
-    The verbs are below /v1 (/v1/openapi.json lists them), the tools of an agent at /mcp. A line on standard error says
-    who asked for what, without texts and secrets. Beyond this machine it needs TLS: its own, or that of a proxy.
+    The verbs are below /v1 (/v1/openapi.json lists them), the tools of an agent at /mcp, pages for people at /. A line
+    on standard error says who asked for what, without texts and secrets. Beyond this machine it needs TLS: its own, or
+    that of a proxy.
     """
     host, port = listen_address(listen)
     _check_place(host, given)
@@ -157,7 +158,10 @@ def _opened(invocation: Invocation, *, make: bool) -> _Found:
 
 def _announce(invocation: Invocation, found: _Found, serving: Serving, own: str) -> None:
     """Say where it is, and how to call it."""
-    lines = [f"Serving {invocation.store} at {own}", f"Verbs: {own}/v1/openapi.json. Tools: {own}/mcp?task=TASK."]
+    lines = [
+        f"Serving {invocation.store} at {own}",
+        f"Pages: {own}/. Verbs: {own}/v1/openapi.json. Tools: {own}/mcp?task=TASK.",
+    ]
     if found.key is not None:
         lines += [
             "",
