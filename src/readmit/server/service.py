@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -34,6 +35,8 @@ class OpenedWorkspace:
     def __init__(self, handle: Workspace, at_once: int) -> None:
         self.handle = handle
         self.turns = asyncio.Semaphore(at_once)
+        self.deciding = asyncio.Lock()
+        """Held by the one return that is decided: what another commits meanwhile would make it decide again."""
         self.calls = 0
         """Calls that run or wait."""
 
@@ -49,7 +52,7 @@ class Service:
         self._ended = asyncio.Event()
         self._is_closed = False
 
-    async def call(self, name: str, work: Callable[[Workspace], T]) -> T:
+    async def call(self, name: str, work: Callable[[Workspace], T], *, decides: bool = False) -> T:
         """Run a call in a workspace. Refused if too many wait there already, or if there is no such workspace."""
         if self._is_closed:
             raise StoreError("the server is stopping; call again later")
@@ -59,7 +62,7 @@ class Service:
             raise StoreError(f"{opened.calls} calls run or wait in this workspace already; call again later")
         opened.calls += 1
         try:
-            async with opened.turns:
+            async with opened.deciding if decides else nullcontext(), opened.turns:
                 return await self._run(partial(work, opened.handle))
         finally:
             opened.calls -= 1

@@ -145,7 +145,8 @@ class VerbRoutes:
 
     async def _called(self, asked: VerbRequest) -> bytes:
         assert asked.workspace is not None  # noqa: S101 - only those of the server itself name none
-        result, encoded = await self._service.call(asked.workspace, partial(_encoded_call, asked))
+        decides = asked.verb.name == "come_back"
+        result, encoded = await self._service.call(asked.workspace, partial(_encoded_call, asked), decides=decides)
         if isinstance(result, ReturnAnswer):
             self._metrics.returned(result)
         return encoded
