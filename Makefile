@@ -37,7 +37,7 @@ EXTRAS := --extra check --extra embed --extra gguf --extra langgraph --extra mcp
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-clients test-typescript test-memobase attack attack-full example check format docs bench bench-implicit bench-backends mutation lock clean
+.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-clients test-typescript test-inspector test-memobase attack attack-full example check format docs bench bench-implicit bench-backends mutation lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -97,6 +97,10 @@ test-clients: setup ## Drive real coding-agent clients with readmit's hooks; nee
 test-typescript: setup ## Build the TypeScript client and test it in Node against a real server; needs npm and node
 	cd $(TYPESCRIPT) && npm ci --no-fund --no-audit --loglevel error
 	READMIT_TYPESCRIPT=1 $(BIN)/python -m pytest tests/remote/test_typescript.py $(PYTEST_ARGS)
+
+test-inspector: setup ## Open the inspector in Chromium, and check it with axe-core; needs npm and chromium
+	npm ci --ignore-scripts --no-audit --no-fund --prefix tests/server/inspector/axe
+	$(BIN)/python -m pytest -m slow tests/server/inspector $(PYTEST_ARGS)
 
 test-memobase: $(BACKENDS)/.ready ## The same for a real Memobase server: make test-memobase URL=... KEY=...
 	@test -n "$(URL)" -a -n "$(KEY)" || { echo "name the server: make test-memobase URL=http://localhost:8019 KEY=..." >&2; exit 2; }
