@@ -56,7 +56,7 @@ SUITES = {
     ),
     "growth": Suite(
         "What a return takes: memory and room, and a process that writes and returns",
-        reason="An item that falls takes three to four times the work of one that stands: its cause is found and named. "
+        reason="An item that falls takes three to four times the work of one that stands: its cause is named. "
         "Ten times the items take less than ten times the calls. A call takes longer among more items, which no "
         "longer fit into the processor's cache; the garbage collector adds up to a quarter.",
     ),
