@@ -83,16 +83,16 @@ class Life:
         return [one["by"] for one in listed["events"] if one["by"].endswith(session)]
 
     def wait_until_taken_in(self) -> None:
-        spool = self.client.home / ".local" / "share" / "readmit" / "spool"
+        """Wait until neither the spool that hooks write to nor that of the project holds a line."""
         end = time.monotonic() + 30
-        while any(spool.glob("*.jsonl*")):
-            assert time.monotonic() < end, list(spool.iterdir())
+        while left := [*(self.client.home / ".local" / "share" / "readmit").rglob("spool/*.jsonl*")]:
+            assert time.monotonic() < end, left
             time.sleep(0.1)
 
-    def data(self) -> bytes:
-        """Everything that readmit stored."""
-        files = (self.client.home / ".local").rglob("*")
-        return b"".join(path.read_bytes() for path in files if path.is_file())
+    def holding(self, text: str) -> list[str]:
+        """The files of all that readmit stored in which a text stands."""
+        files = (path for path in (self.client.home / ".local").rglob("*") if path.is_file())
+        return [str(path) for path in files if text.encode() in path.read_bytes()]
 
 
 def beside_memory(request: Request) -> list[str]:
@@ -179,7 +179,7 @@ def test_what_a_command_printed_and_others_wrote_reaches_no_other_session(life: 
     assert "Taxes are in `taxes.py`." in texts, "what holds in the other client's file is handed over"
     assert "The tide is at noon." not in texts, "nobody vouched for it"
     life.wait_until_taken_in()
-    assert SECRET.encode() not in life.data()
+    assert life.holding(SECRET) == []
 
 
 def test_with_a_broken_store_a_session_reads_the_fixed_line_and_nothing_else(life: Life) -> None:
