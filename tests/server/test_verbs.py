@@ -149,7 +149,8 @@ def test_verbs_of_a_batch_are_one_commit(client: httpx.Client) -> None:
 def test_the_owner_governs(host: Hosted) -> None:
     with host.client("admin") as admin, host.client() as client:
         assert admin.put("/v1/workspaces/new", json={"policy": {"budgets": {"items": 7}}}).json()["name"] == "new"
-        assert admin.put("/v1/workspaces/new", json={}).json()["epoch"] == 2
+        assert admin.put("/v1/workspaces/new", json={"policy": {"budgets": {"items": 9}}}).json()["epoch"] == 2
+        assert admin.get("/v1/workspaces/new/admin/policy").json()["budgets"]["items"] == 7
         policy = client.get(f"{AT}/admin/policy").json()
         name = f"p{next(_numbers)}"
         client.post(f"{AT}/record", json={"text": "Old news", "id": name})
