@@ -156,6 +156,16 @@ PROMISES: dict[str, Promise] = {
         ),
     ),
     "S14": Promise("content", ("clients/moments/test_hostile_hooks.py",)),
+    "S15": Promise(
+        "writer",
+        (
+            "attacks/test_credentials.py",
+            "server/access/test_api_keys.py",
+            "server/access/test_issued_tokens.py",
+            "server/access/test_entrance.py",
+            "server/test_http_server.py",
+        ),
+    ),
 }
 # The tests of the attacks' own tools, and the one that holds this list to the page.
 NO_ATTACK = {"attacks/test_promises.py"}

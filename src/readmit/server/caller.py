@@ -27,6 +27,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     credential: str
     """The public id of the credential, for logs and rate limits. Never the secret."""
     expires: Time | None = None
+    per_minute: int | None = None
+    """Requests a minute; by default the server's limit."""
 
 
 class Credentials(Protocol):

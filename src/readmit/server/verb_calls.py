@@ -60,17 +60,22 @@ def _as_agent(verb: Verb, handle: Workspace, caller: Caller, path: Mapping[str, 
     role, task = given.pop("role"), given.pop("task")
     agent = handle.agent(caller.principal, role=role, task=task)
     if verb.name == "draft":
-        if handle.admin.policy.evidence.drafts == "accept":
-            raise NotAllowedError(
-                "draft: the policy counts drafts at once, and a person has to confirm what this credential drafts; "
-                "set the policy's evidence.drafts to 'confirm'"
-            )
+        check_drafts(handle)
         return _called(verb, handle, {**given, "task": task})
     if verb.name == "renew":
         return _renewed(handle, agent, **given)
     if verb.handle == "return":
         return _called(verb, agent.delivery(path["id"], secret=given.pop("secret")), given)
     return _called(verb, agent, given)
+
+
+def check_drafts(handle: Workspace) -> None:
+    """Refuse drafts of an agent where the policy counts drafts at once."""
+    if handle.admin.policy.evidence.drafts == "accept":
+        raise NotAllowedError(
+            "draft: the policy counts drafts at once, and a person has to confirm what this credential drafts; "
+            "set the policy's evidence.drafts to 'confirm'"
+        )
 
 
 def check_role(verb: Verb, caller: Caller, values: msgspec.Struct) -> None:
