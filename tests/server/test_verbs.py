@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -119,6 +120,16 @@ def test_the_pages_of_a_listing_make_up_the_whole(client: httpx.Client, listing:
     assert found == whole["entries"]
 
 
+def test_the_whole_audit_is_exported(client: httpx.Client) -> None:
+    came = client.post(f"{AT}/come_back", json=planned(client, task())).json()
+    answer = client.get(f"{AT}/audit/export")
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    assert lines[-1]["kind"] == "head"
+    assert came["id"] in {line.get("return") for line in lines}
+    assert came["secret"] not in answer.text
+
+
 def test_verbs_of_a_batch_are_one_commit(client: httpx.Client) -> None:
     before = client.get(AT).json()["epoch"]
     name = f"b{next(_numbers)}"
@@ -138,7 +149,8 @@ def test_verbs_of_a_batch_are_one_commit(client: httpx.Client) -> None:
 def test_the_owner_governs(host: Hosted) -> None:
     with host.client("admin") as admin, host.client() as client:
         assert admin.put("/v1/workspaces/new", json={"policy": {"budgets": {"items": 7}}}).json()["name"] == "new"
-        assert admin.put("/v1/workspaces/new", json={}).json()["epoch"] == 2
+        assert admin.put("/v1/workspaces/new", json={"policy": {"budgets": {"items": 9}}}).json()["epoch"] == 2
+        assert admin.get("/v1/workspaces/new/admin/policy").json()["budgets"]["items"] == 7
         policy = client.get(f"{AT}/admin/policy").json()
         name = f"p{next(_numbers)}"
         client.post(f"{AT}/record", json={"text": "Old news", "id": name})

@@ -84,6 +84,8 @@ class Verb:
     """Whether a repetition, without a key, changes nothing and has the same answer."""
     streams: str = ""
     """The event of its stream, for a verb that answers with server-sent events if it is asked to."""
+    media: str = "application/json"
+    """The media type of its answer."""
 
     @property
     def is_agents(self) -> bool:
@@ -130,7 +132,15 @@ def _verb(
 
 
 def _reading(
-    name: str, path: str, result: Any, says: str, *rights: Right, streams: str = "", paged: bool = False, **query: Any
+    name: str,
+    path: str,
+    result: Any,
+    says: str,
+    *rights: Right,
+    paged: bool = False,
+    streams: str = "",
+    media: str = "application/json",
+    **query: Any,
 ) -> Verb:
     if paged:
         query |= {"after": _After | UnsetType, "limit": _Limit | UnsetType}
@@ -147,6 +157,7 @@ def _reading(
         says,
         is_idempotent=True,
         streams=streams,
+        media=media,
     )
 
 
@@ -246,6 +257,10 @@ _READINGS = (
     _reading(
         "audit", "/audit", ListPage[Any], "Rows of the audit as `readmit audit export` writes them.", "inspect",
         paged=True,
+    ),
+    _reading(
+        "audit_export", "/audit/export", str, "The audit as lines of JSON, from which the tree can be recomputed.",
+        "inspect", media="application/x-ndjson",
     ),
     _reading("proof", "/proof/{epoch}", EventProof, "Proof that an event is in the log.", "inspect"),
     _reading("head", "/head", HeadAnswer, "The signed head of the log.", "inspect"),
