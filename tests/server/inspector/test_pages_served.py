@@ -85,6 +85,7 @@ def test_an_item_has_its_history_its_cause_with_both_quotes_and_its_premises(sit
     text = text_of(browser.page("item", id="p0"))
     assert "It fell because" in text
     assert "bob recorded p0 epoch" in text
+    assert re.search(r"The events against it bob recorded h1 epoch \d+ .* bob recorded p1 epoch \d+", text)
     assert "What it rests on p0 ✕" in text
     assert "h0 ✕ superseded Sunrise Hotel is booked." in text
     assert "What rests on it p0 ✕ superseded Pickup is at 8:00 at Sunrise Hotel. taxi ✕ premise changed" in text
@@ -96,6 +97,11 @@ def test_a_slot_is_shown_on_two_axes_of_time(site: Site) -> None:
     page = site.logged_in("inspect").page("slot", slot="pass", task="trip")
     rows = re.findall(r'<tr><th scope="row">([^<]*)</th>\s*(.*?)</tr>', page[page.index('id="times"') :], re.DOTALL)
     assert [text_of(cells) for _, cells in rows] == ["pass pass", "nothing pass_2"], "now, and when it is over"
+
+
+def test_a_slot_is_read_as_somebody_else(site: Site) -> None:
+    text = text_of(site.logged_in("inspect").page("slot", slot="hotel", task="trip", principal="ann", role="planner"))
+    assert "For ann as planner" in text
 
 
 def test_items_are_searched_and_filtered(site: Site) -> None:
