@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.pages.test_markup import PLAIN, Tags
-from tests.server.inspector.conftest import text_of
-from tests.server.inspector.teams import SECRET
+from tests.server.inspector.conftest import inspected, text_of
+from tests.server.inspector.teams import SECRET, furnish
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from tests.server.inspector.conftest import Browser, Site
 
 PLACES = ("workspace", "returns", "items", "log", "chain", "waiting", "ask")
@@ -213,3 +216,20 @@ def test_hostile_texts_stay_texts(place: str, site: Site) -> None:
     led = {str(own[name]) for _, own in tags.elements for name in ("href", "action") if name in own}
     assert [one for one in led if not re.match(r"[/#](?!/)", one)] == []
     assert not re.search("[\u202e\u200b\x1b]", page)
+
+
+@pytest.mark.slow
+def test_every_page_is_made_on_postgresql(fresh_url: Callable[[], str], tmp_path: Path) -> None:
+    store = fresh_url()
+    furnish(store)
+    with inspected(store, tmp_path) as site:
+        browser = site.logged_in()
+        for name in PLACES:
+            assert browser.page(name).count("<h1>") == 1
+        blocked = returns(browser)[1]
+        assert "Blocked: nothing is handed over" in browser.page("return", id=blocked)
+        assert "The same: blocked" in browser.page("replay", id=blocked)
+        assert "The events against it" in browser.page("item", id="p0")
+        assert "Stands now: h1" in text_of(browser.page("slot", slot="hotel", task="trip"))
+        assert browser.press(browser.page("waiting"), "/decide", "Confirm").status_code == 303
+        assert SECRET not in browser.page("items") + browser.page("log")
