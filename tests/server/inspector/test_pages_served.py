@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from readmit.types import Replay
 from tests.pages.test_markup import PLAIN, Tags
 from tests.server.inspector.conftest import inspected, text_of
 from tests.server.inspector.teams import SECRET, furnish
@@ -134,6 +135,23 @@ def test_the_chain_shows_a_head_that_verifies_and_checks_everything(site: Site) 
 def test_a_decision_is_replayed(site: Site) -> None:
     browser = site.logged_in("inspect")
     assert "✓ The same: blocked, 7 candidates." in text_of(browser.page("replay", id=returns(browser)[1]))
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"differences": ("decision", "disposition of h0")}, "✕ 2 differences decision disposition of h0"),
+        ({"refused": "a text that it needs was forgotten"}, "○ Not decided again: a text that it needs was forgotten."),
+        ({"skipped": "the decision rests on a fault"}, "○ Not decided again: the decision rests on a fault."),
+    ],
+)
+def test_a_replay_names_its_differences_or_why_there_is_none(
+    found: dict[str, Any], said: str, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = site.logged_in("inspect")
+    name = returns(browser)[1]
+    monkeypatch.setattr("readmit.diagnosis.history.replay", lambda *_: Replay(name, "blocked", 7, **found))
+    assert said in text_of(browser.page("replay", id=name))
 
 
 ASKED = {"principal": "carl", "role": "driver", "task": "trip"}
