@@ -131,6 +131,20 @@ def test_without_a_key_it_says_how_to_make_one(folder: Path) -> None:
     assert (started["keys"], started["first_key"]) == (1, None), "a key counts already"
 
 
+@pytest.mark.parametrize(("proxy", "said"), [((), "127.0.0.1"), (("--proxy", "127.0.0.1"), "192.0.2.7")])
+def test_what_is_said_of_an_address_counts_from_the_proxy_alone(
+    folder: Path, proxy: tuple[str, ...], said: str
+) -> None:
+    run("init")
+    server = Started(*proxy)
+    try:
+        httpx.get(f"{server.url}/health", headers={"X-Forwarded-For": "10.0.0.1, 192.0.2.7"})
+        _, _, log = server.stop()
+    finally:
+        server.kill()
+    assert json.loads(log[0])["from"] == said
+
+
 MISTAKES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "no store": ((), 1, "readmit.db does not exist; run `readmit serve --first-key` to start it and get a key"),
     "another store": (("--db", "gone/x.db"), 1, "run `readmit serve --first-key --db gone/x.db`"),
@@ -145,7 +159,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "no URL": (("--url", "readmit.example.org"), 2, "is no address, as https://readmit.example.org is one"),
     "no settings": (("--issuers", "gone.toml"), 1, "gone.toml: there is no such file"),
     "wrong settings": (("--issuers", "text.txt"), 1, "issuers: this is not TOML"),
-    "a host that is not here": (("--listen", "192.0.2.1:0", "--proxy", "10.0.0.0/8"), 1, "cannot listen on 192.0.2.1"),
+    "no name": (("--listen", "0.0.0.0:0", "--proxy", "10.0.0.0/8"), 2, "--url: say at which address"),
+    "a host that is not here": (
+        ("--listen", "192.0.2.1:0", "--proxy", "10.0.0.0/8", "--url", "https://x"), 1, "cannot listen on 192.0.2.1",
+    ),
     "a certificate that is none": (
         ("--db", "team.db", "--certificate", "text.txt", "--certificate-key", "text.txt"), 1, "--certificate",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +173,17 @@ def test_a_page_of_a_stranger_that_is_sent_here_by_name_gets_nothing(team: Team)
     for changed in ({"Host": "evil.example.org"}, {"Origin": "https://evil.example.org"}):
         answer = httpx.post(f"{team.url}/mcp?task=trip", headers={**team.key(), **ACCEPT, **changed}, json=LIST)
         assert answer.status_code in (403, 421)
+
+
+def test_a_person_logs_in_and_the_log_says_who_looked(team: Team) -> None:
+    key = team.key("boss", rights=["inspect"], roles=[])["Authorization"].removeprefix("Bearer ")
+    with httpx.Client(base_url=team.url) as browser:
+        (csrf,) = re.findall(r'name="csrf" value="(\w+)"', browser.get("/login").text)
+        assert browser.post("/login", data={"csrf": csrf, "key": key}).status_code == 303
+        assert browser.get("/").status_code == 200
+        browser.get("/")  # the line of a request is written after its answer
+    assert "boss" in {json.loads(line)["principal"] for line in team.lines}
+    assert key.rpartition("_")[2] not in "".join(team.lines)
 
 
 def test_health_needs_no_credential_and_says_nothing(team: Team) -> None:

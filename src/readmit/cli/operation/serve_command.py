@@ -123,6 +123,8 @@ def _check_place(host: str, given: dict[str, Any]) -> None:
             f"--listen: {host} is reached from elsewhere, where keys would be sent in the clear; give --certificate "
             "and --certificate-key, or the --proxy that speaks TLS in front"
         )
+    if not _is_loopback(host) and given["url"] is None:
+        raise click.UsageError("--url: say at which address callers reach it, as https://readmit.example.org")
 
 
 def _is_loopback(host: str) -> bool:

@@ -204,11 +204,11 @@ class _Passage:
             now = await self.credentials.caller(self.headers)
         except ReadmitError:
             return True
-        return self.caller is None or now.principal != self.caller.principal or not now.rights >= self.caller.rights
+        return now != self.caller
 
     def line(self) -> str:
         """The line of the request log."""
-        who = self.caller
+        who: Caller | None = self.scope.get(CALLER)
         return json_text(
             {
                 "at": iso_moment(datetime.now(UTC)),

@@ -23,6 +23,7 @@ from readmit.server.inspector.browser_sessions import LONGEST, BrowserSessions
 from readmit.server.inspector.site import HEADERS, PAGES, Visit, asset, html, plain_page
 from readmit.server.problems import AGAIN_SECONDS, status_of
 from readmit.server.service import unknown_workspace
+from readmit.server.verb_routes import CALLER
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -116,7 +117,13 @@ class Inspector:
         self._epochs: dict[str, tuple[float, int]] = {}
 
     async def _found(self, request: Request) -> tuple[BrowserSession, Caller]:
+<<<<<<< HEAD
         return await self._sessions.find(request.cookies.get(self._cookie(request), ""))
+=======
+        found = await self._sessions.find(request.cookies.get(_cookie(request), ""))
+        request.scope[CALLER] = found[1]  # for the request log
+        return found
+>>>>>>> w24a
 
     async def _visit(self, request: Request, given: Mapping[str, str]) -> Visit:
         session, caller = await self._found(request)
