@@ -169,6 +169,12 @@ def test_without_a_credential_the_door_says_who_issues_one(team: Team) -> None:
     assert (said["resource"], said["authorization_servers"]) == ("https://readmit.example.org/mcp", [ISSUER])
 
 
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD"])
+def test_no_stream_stays_open_where_nothing_is_sent(team: Team, method: str) -> None:
+    answer = httpx.request(method, f"{team.url}/mcp?task=trip", headers={**team.key(), **ACCEPT})
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
 def test_a_page_of_a_stranger_that_is_sent_here_by_name_gets_nothing(team: Team) -> None:
     for changed in ({"Host": "evil.example.org"}, {"Origin": "https://evil.example.org"}):
         answer = httpx.post(f"{team.url}/mcp?task=trip", headers={**team.key(), **ACCEPT, **changed}, json=LIST)
