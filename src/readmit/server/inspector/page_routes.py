@@ -117,13 +117,9 @@ class Inspector:
         self._epochs: dict[str, tuple[float, int]] = {}
 
     async def _found(self, request: Request) -> tuple[BrowserSession, Caller]:
-<<<<<<< HEAD
-        return await self._sessions.find(request.cookies.get(self._cookie(request), ""))
-=======
-        found = await self._sessions.find(request.cookies.get(_cookie(request), ""))
+        found = await self._sessions.find(request.cookies.get(self._cookie(request), ""))
         request.scope[CALLER] = found[1]  # for the request log
         return found
->>>>>>> w24a
 
     async def _visit(self, request: Request, given: Mapping[str, str]) -> Visit:
         session, caller = await self._found(request)
