@@ -61,7 +61,7 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
     more: int
     """Items that match too, beyond the limit."""
     drafts: tuple[FoundItem, ...]
-    """The agent's own drafts, which nobody confirmed yet."""
+    """Drafts of the agent that wait for a person."""
     notice: str
 
 
