@@ -36,7 +36,7 @@ EXTRAS := --extra check --extra embed --extra gguf --extra langgraph --extra mcp
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-clients test-memobase attack attack-full example check format docs bench bench-implicit bench-backends mutation lock clean
+.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-clients test-inspector test-memobase attack attack-full example check format docs bench bench-implicit bench-backends mutation lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +92,10 @@ test-backends: $(BACKENDS)/.ready ## Run the conformance suite on real memory st
 # Without a network: the clients talk to a stand-in for their models.
 test-clients: setup ## Drive real coding-agent clients with readmit's hooks; needs npm, node, git, ip, and root or user namespaces
 	$(BIN)/python -m tests.clients.real $(PYTEST_ARGS)
+
+test-inspector: setup ## Open the inspector in Chromium, and check it with axe-core; needs npm and chromium
+	npm ci --ignore-scripts --no-audit --no-fund --prefix tests/server/inspector/axe
+	$(BIN)/python -m pytest -m slow tests/server/inspector $(PYTEST_ARGS)
 
 test-memobase: $(BACKENDS)/.ready ## The same for a real Memobase server: make test-memobase URL=... KEY=...
 	@test -n "$(URL)" -a -n "$(KEY)" || { echo "name the server: make test-memobase URL=http://localhost:8019 KEY=..." >&2; exit 2; }

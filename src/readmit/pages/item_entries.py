@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -49,6 +49,10 @@ class Sight:
     identity: Identity
     held: Mapping[str, Held]
     evidence: Mapping[str, Sighting]
+    _events: dict[int, Event] = field(default_factory=dict)
+    """Events that were read: the fall of one premise is the cause of many."""
+    _others: dict[str, Item | None] = field(default_factory=dict)
+    """Items that were not judged and are named by those that were; None for one that is not on record."""
 
     def hides(self, item: Item) -> bool:
         """Whether an item is private to others."""
@@ -112,7 +116,7 @@ class Sight:
 
     def premise(self, cause: Cause) -> Iterator[Quote]:
         """The premise that a chain ends in, unless it is not on record."""
-        if self.log.named(EventKind.RECORD, cause.root) is not None:
+        if self._on_record(cause.root) is not None:
             yield self.side(cause.root)
 
     def present(self, cause: Cause) -> Iterator[Quote]:
@@ -123,10 +127,9 @@ class Sight:
         if cause.reason in {Reason.SUSPECTED, Reason.SOURCE_CHANGED} and not cause.root:
             yield from self._said(cause.ref)
             return
-        payload = None if cause.epoch is None else self.log.event(cause.epoch).payload
-        match payload:
-            case Item():
-                yield self.side(payload.id)
+        match None if cause.epoch is None else self._event(cause.epoch).payload:
+            case Item(id=name):
+                yield self.side(name)
             case Supersede(successor=successor):
                 yield self.side(successor)
             case Verdict(pair=pair) | Suspect(pair=pair):
@@ -137,9 +140,22 @@ class Sight:
         if text:
             yield Quote(label, cut(text, SOURCE_CHARS))
 
+    def _event(self, epoch: int) -> Event:
+        if epoch not in self._events:
+            self._events[epoch] = self.log.event(epoch)
+        return self._events[epoch]
+
+    def _on_record(self, name: str) -> Item | None:
+        if name in self.held:
+            return self.held[name].item
+        if name not in self._others:
+            event = self.log.named(EventKind.RECORD, name)
+            self._others[name] = event.payload if event is not None and isinstance(event.payload, Item) else None
+        return self._others[name]
+
     def item(self, name: str) -> Item:
         """An item, judged or not."""
-        return self.held[name].item if name in self.held else self.log.item(name)
+        return self._on_record(name) or self.log.item(name)
 
     def side(self, name: str) -> Quote:
         """The text of an item, as a quote."""

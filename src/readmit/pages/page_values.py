@@ -121,12 +121,19 @@ class FlowStage(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     words: str
     entering: int
+    whole: int
+    """How many items the return began with."""
     stopped: tuple[tuple[State, tuple[ShownItem, ...]], ...] = ()
 
     @property
     def passing(self) -> int:
         """How many items go on."""
         return self.entering - sum(len(items) for _, items in self.stopped)
+
+    @property
+    def share(self) -> Use:
+        """The items that go on, of those that the return began with."""
+        return Use("Items that go on", self.passing, self.whole)
 
 
 class ShownNeed(msgspec.Struct, frozen=True):
@@ -222,7 +229,9 @@ class ReturnPage(msgspec.Struct, frozen=True, kw_only=True):
         entering = len(self.entries)
         for title, words, states in STAGES:
             stopped = tuple((state, tuple(by_state[state])) for state in states if state in by_state)
-            stages.append(FlowStage(title=title, words=words, entering=entering, stopped=stopped))
+            stages.append(
+                FlowStage(title=title, words=words, entering=entering, whole=len(self.entries), stopped=stopped)
+            )
             entering = stages[-1].passing
         return stages
 

@@ -69,7 +69,7 @@ def whole_app(serving: Serving, report: Callable[[str], None]) -> Entrance:
             return await service.call(workspace, lambda handle: do(handle.principal(caller.principal)))
 
         doors.append(McpDoor(credentials, work, serving.url, () if tokens is None else tokens.issuers()))
-        return [*doors[0].routes(), *inspector_routes(service, credentials)]
+        return [*doors[0].routes(), *inspector_routes(service, credentials, url=serving.url)]
 
     settings = ServerSettings(store=serving.store, largest_body=serving.limits.largest, heartbeat=_HEARTBEAT)
     app = make_app(settings, credentials, more=more)

@@ -100,17 +100,14 @@ class Tab:
     def type(self, text: str) -> None:
         self.ask("Input.insertText", text=text)
 
-    def picture(self, path: Path, *, height: int | None = None) -> None:
-        """A screenshot of the page from its top; the whole of it without a height."""
+    def picture(self, path: Path, *, top: str = "body", height: int) -> None:
+        """A screenshot of the page from an element on, in the format that the name ends with."""
         size = self.ask("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {
-            "x": 0,
-            "y": 0,
-            "width": size["width"],
-            "height": min(size["height"], height or size["height"]),
-            "scale": 1,
-        }
-        shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
+        y = self.run(f"document.querySelector({json.dumps(top)}).getBoundingClientRect().top + scrollY")
+        clip = {"x": 0, "y": y, "width": size["width"], "height": min(height, size["height"] - y), "scale": 1}
+        kind = path.suffix.removeprefix(".")
+        quality = {} if kind == "png" else {"quality": 80}
+        shot = self.ask("Page.captureScreenshot", format=kind, captureBeyondViewport=True, clip=clip, **quality)
         path.write_bytes(base64.b64decode(shot["data"]))
 
     def complaints(self) -> list[str]:

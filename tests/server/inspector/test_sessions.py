@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -13,9 +14,6 @@ from readmit.errors import CredentialError
 from readmit.server import Caller, Serving, whole_app
 from readmit.server.inspector.browser_sessions import IDLE, LONGEST, BrowserSessions
 from tests.server.inspector.conftest import Browser, Site, hidden, text_of
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
 
 COOKIE = "readmit-session"
 
@@ -48,25 +46,17 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_of_other_sites(site: Site) ->
     assert {"httponly", "samesite=strict", "path=/"} <= {part.strip().lower() for part in cookie.split(";")}
 
 
-class _Tls:
-    """As behind a proxy that ends TLS and is trusted."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.app({**scope, "scheme": "https"}, receive, send)
-
-
 def test_behind_tls_the_cookie_is_for_this_host_and_tls_alone(site: Site) -> None:
-    serving = Serving(store=str(site.store), key_folder=site.store.parent, url="https://a.example")
-    app = _Tls(whole_app(serving, lambda _: None))
+    serving = Serving(store=str(site.store), key_folder=Path(site.store).parent, url="https://a.example")
+    app = whole_app(serving, lambda _: None)
 
     async def logged_in() -> list[str]:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="https://a.example") as client:
+        # The proxy ends TLS, so that the server itself is asked without.
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://a.example") as client:
             form = await client.get("/login")
             given = {"csrf": hidden(form.text, "csrf"), "key": site.key("inspect")}
-            return (await client.post("/login", data=given)).headers.get_list("set-cookie")
+            cookie = {"Cookie": form.headers["set-cookie"].partition(";")[0]}
+            return (await client.post("/login", data=given, headers=cookie)).headers.get_list("set-cookie")
 
     (cookie,) = [one for one in asyncio.run(logged_in()) if one.startswith("__Host-readmit-session=")]
     assert "secure" in cookie.lower()

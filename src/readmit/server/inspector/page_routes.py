@@ -9,6 +9,7 @@ import asyncio
 import hmac
 import logging
 import secrets
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
@@ -56,9 +57,9 @@ _VIEWS: Mapping[str, Callable[[Workspace, Visit], str]] = {
 }
 
 
-def inspector_routes(service: Service, credentials: Credentials) -> list[Route]:
-    """The routes of the inspector, to be mounted at ``/``."""
-    site = Inspector(service, BrowserSessions(credentials))
+def inspector_routes(service: Service, credentials: Credentials, *, url: str = "") -> list[Route]:
+    """The routes of the inspector, to be mounted at ``/``. Its cookies are for TLS alone where ``url`` is."""
+    site = Inspector(service, BrowserSessions(credentials), is_secure=url.startswith("https://"))
     views = [Route(PAGES[name], _guarded(partial(site.view, view))) for name, view in _VIEWS.items()]
     return [
         Route(PAGES["home"], _guarded(site.home)),
@@ -109,12 +110,14 @@ def _check_query(request: Request) -> None:
 class Inspector:
     """The pages of one server."""
 
-    def __init__(self, service: Service, sessions: BrowserSessions) -> None:
+    def __init__(self, service: Service, sessions: BrowserSessions, *, is_secure: bool = False) -> None:
         self._service = service
         self._sessions = sessions
+        self._is_secure = is_secure
+        self._epochs: dict[str, tuple[float, int]] = {}
 
     async def _found(self, request: Request) -> tuple[BrowserSession, Caller]:
-        found = await self._sessions.find(request.cookies.get(_cookie(request), ""))
+        found = await self._sessions.find(request.cookies.get(self._cookie(request), ""))
         request.scope[CALLER] = found[1]  # for the request log
         return found
 
@@ -140,27 +143,27 @@ class Inspector:
     async def login(self, request: Request) -> Response:
         """A form for an API key, and the session that it begins."""
         if request.method == "GET":
-            return _login_page(request)
+            return self._login_page(request)
         given = await _form(request)
-        token = request.cookies.get(_cookie(request, "login"), "")
+        token = request.cookies.get(self._cookie(request, "login"), "")
         if not token or not hmac.compare_digest(token.encode(), given.get("csrf", "").encode()):
-            return _login_page(request, "This form was open too long. Give the key again.", 403)
+            return self._login_page(request, "This form was open too long. Give the key again.", 403)
         try:
             name = await self._sessions.log_in(given.get("key", ""))
         except CredentialError as error:
-            return _login_page(request, str(error), 401)
+            return self._login_page(request, str(error), 401)
         made = RedirectResponse(PAGES["home"], 303, HEADERS)
-        _keep(made, request, _cookie(request), name, LONGEST)
-        made.delete_cookie(_cookie(request, "login"), path="/")
+        self._keep(made, request, "session", name, LONGEST)
+        self._drop(made, request, "login")
         return made
 
     async def logout(self, request: Request) -> Response:
         """End the session, here and in the browser."""
         session, _ = await self._found(request)
         session.check_csrf((await _form(request)).get("csrf", ""))
-        self._sessions.log_out(request.cookies[_cookie(request)])
+        self._sessions.log_out(request.cookies[self._cookie(request)])
         made = RedirectResponse(PAGES["login"], 303, {**HEADERS, "Clear-Site-Data": '"cache"'})
-        made.delete_cookie(_cookie(request), path="/")
+        self._drop(made, request, "session")
         return made
 
     async def decide(self, request: Request) -> Response:
@@ -185,10 +188,12 @@ class Inspector:
         before, quiet = -1, 0
         while not await request.is_disconnected():
             try:
-                await self._sessions.find(request.cookies.get(_cookie(request), ""), is_use=False)
-                epoch = await self._service.call(visit.workspace, _epoch)
-            except ReadmitError:
+                await self._sessions.find(request.cookies.get(self._cookie(request), ""), is_use=False)
+                epoch = await self._epoch(visit.workspace)
+            except CredentialError:
                 yield b"event: over\ndata: \n\n"
+                return
+            except ReadmitError:  # the server stops, or is busy: the browser asks again by itself
                 return
             if epoch != before:
                 before, quiet = epoch, 0
@@ -196,6 +201,36 @@ class Inspector:
             elif (quiet := quiet + 1) % _QUIET_LOOKS == 0:
                 yield b": still here\n\n"
             await asyncio.sleep(LIVE_SECONDS)
+
+    async def _epoch(self, workspace: str) -> int:
+        """The end of a log, read once for all pages that follow it."""
+        at, epoch = self._epochs.get(workspace, (float("-inf"), 0))
+        if time.monotonic() - at >= LIVE_SECONDS:
+            epoch = await self._service.call(workspace, _epoch)
+            self._epochs[workspace] = (time.monotonic(), epoch)
+        return epoch
+
+    def _over_tls(self, request: Request) -> bool:
+        return self._is_secure or request.url.scheme == "https"
+
+    def _cookie(self, request: Request, what: str = "session") -> str:
+        # With this prefix a browser takes the cookie only from this host, over TLS, for every path.
+        return f"__Host-readmit-{what}" if self._over_tls(request) else f"readmit-{what}"
+
+    def _keep(self, made: Response, request: Request, what: str, value: str, seconds: int) -> None:
+        made.set_cookie(
+            self._cookie(request, what), value, max_age=seconds, path="/", secure=self._over_tls(request),
+            httponly=True, samesite="strict",
+        )  # fmt: skip
+
+    def _drop(self, made: Response, request: Request, what: str) -> None:
+        self._keep(made, request, what, "", 0)
+
+    def _login_page(self, request: Request, fault: str = "", status: int = 200) -> Response:
+        token = secrets.token_hex(32)
+        made = plain_page("login.html", status, csrf=token, fault=fault)
+        self._keep(made, request, "login", token, 600)
+        return made
 
 
 def _viewed(view: Callable[[Workspace, Visit], str], visit: Visit, workspace: Workspace) -> str:
@@ -208,24 +243,6 @@ def _decided(caller: Caller, given: Mapping[str, str], workspace: Workspace) -> 
 
 def _epoch(workspace: Workspace) -> int:
     return workspace.epoch
-
-
-def _cookie(request: Request, what: str = "session") -> str:
-    # With this prefix a browser takes the cookie only from this host, over TLS, for every path.
-    return f"__Host-readmit-{what}" if request.url.scheme == "https" else f"readmit-{what}"
-
-
-def _keep(made: Response, request: Request, name: str, value: str, seconds: int) -> None:
-    made.set_cookie(
-        name, value, max_age=seconds, path="/", secure=request.url.scheme == "https", httponly=True, samesite="strict"
-    )
-
-
-def _login_page(request: Request, fault: str = "", status: int = 200) -> Response:
-    token = secrets.token_hex(32)
-    made = plain_page("login.html", status, csrf=token, fault=fault)
-    _keep(made, request, _cookie(request, "login"), token, 600)
-    return made
 
 
 async def _form(request: Request) -> dict[str, Any]:
