@@ -181,7 +181,7 @@ def test_a_mistake_is_one_sentence_with_the_fix(folder: Path, case: str) -> None
         words = ("--db", "postgresql://u:secret@127.0.0.1:1/x")
     if case == "no database":
         (folder / "text.txt").write_bytes(b"x" * 5_000)
-    output = run("serve", *words, status=status).output
+    output = run("serve", "--listen", "127.0.0.1:0", *words, status=status).output
     assert expected in output, output
     assert "secret" not in output
     assert "Traceback" not in output
@@ -206,6 +206,7 @@ def test_without_the_extra_it_names_the_extra(folder: Path, monkeypatch: MonkeyP
 
 def test_credentials_are_made_listed_and_revoked(folder: Path) -> None:
     run("init")
+    assert "No key was made yet" in run("credentials", "list").output
     made = said("credentials", "add", "A1", "--role", "planner", "--also", "sales", "--note", "for tests")
     assert made["key"].startswith(f"rk_{made['id']}_")
     run("credentials", "add", "ops", "--right", "inspect", "--right", "admin", "--expires", "1d")

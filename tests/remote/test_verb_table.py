@@ -80,7 +80,7 @@ def test_an_agent_may_do_this_and_nothing_else() -> None:
     own = {verb.name for verb in VERBS if "agent" in verb.rights}
     assert own == {
         "depart", "come_back", "expose", "expose_retractions", "acknowledge", "recall", "observe", "observe_many",
-        "draft", "present", "renew", "departed", "now", "subscribe", "status", "keys", "workspaces",
+        "draft", "search", "present", "renew", "departed", "now", "subscribe", "status", "keys", "workspaces",
     }  # fmt: skip
 
 

@@ -169,19 +169,34 @@ def test_without_a_credential_the_door_says_who_issues_one(team: Team) -> None:
     assert (said["resource"], said["authorization_servers"]) == ("https://readmit.example.org/mcp", [ISSUER])
 
 
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD"])
+def test_no_stream_stays_open_where_nothing_is_sent(team: Team, method: str) -> None:
+    answer = httpx.request(method, f"{team.url}/mcp?task=trip", headers={**team.key(), **ACCEPT})
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
 def test_a_page_of_a_stranger_that_is_sent_here_by_name_gets_nothing(team: Team) -> None:
     for changed in ({"Host": "evil.example.org"}, {"Origin": "https://evil.example.org"}):
         answer = httpx.post(f"{team.url}/mcp?task=trip", headers={**team.key(), **ACCEPT, **changed}, json=LIST)
         assert answer.status_code in (403, 421)
 
 
+def cookie_of(answer: httpx.Response) -> dict[str, str]:
+    """Its first cookie. It is for TLS alone, which a proxy would end here."""
+    cookie = answer.headers.get_list("set-cookie")[0]
+    assert cookie.startswith("__Host-")
+    assert "secure" in cookie.lower()
+    return {"Cookie": cookie.partition(";")[0]}
+
+
 def test_a_person_logs_in_and_the_log_says_who_looked(team: Team) -> None:
     key = team.key("boss", rights=["inspect"], roles=[])["Authorization"].removeprefix("Bearer ")
-    with httpx.Client(base_url=team.url) as browser:
-        (csrf,) = re.findall(r'name="csrf" value="(\w+)"', browser.get("/login").text)
-        assert browser.post("/login", data={"csrf": csrf, "key": key}).status_code == 303
-        assert browser.get("/").status_code == 200
-        browser.get("/")  # the line of a request is written after its answer
+    form = httpx.get(f"{team.url}/login")
+    (csrf,) = re.findall(r'name="csrf" value="(\w+)"', form.text)
+    inside = httpx.post(f"{team.url}/login", data={"csrf": csrf, "key": key}, headers=cookie_of(form))
+    assert inside.status_code == 303
+    assert httpx.get(team.url, headers=cookie_of(inside)).status_code == 200
+    httpx.get(team.url)  # the line of a request is written after its answer
     assert "boss" in {json.loads(line)["principal"] for line in team.lines}
     assert key.rpartition("_")[2] not in "".join(team.lines)
 

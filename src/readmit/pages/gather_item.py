@@ -47,6 +47,8 @@ class ItemPage(msgspec.Struct, frozen=True, kw_only=True):
     slot: str | None
     task: str | None
     history: tuple[Happening, ...]
+    causes: tuple[Happening, ...]
+    """The events against it, or against a premise of it."""
     rests_on: PremiseNode
     carries: PremiseNode
 
@@ -64,6 +66,7 @@ def item_values(log: Log, listing: Listing, name: str, *, now: datetime) -> Item
     sight = Sight(log, reader, held, {})
     judged = {ref: said for ref in (name, *involved) if (said := _judged(listing.items[ref], held[ref].digest))}
     events = log.about([name], until=head)
+    against = sorted({cause.epoch for cause in listed.causes if cause.epoch is not None})
     resting: dict[str, list[str]] = {}
     for other, one in listing.items.items():
         for premise in one.item.depends_on:
@@ -81,6 +84,7 @@ def item_values(log: Log, listing: Listing, name: str, *, now: datetime) -> Item
         slot=item.slot,
         task=item.scope.task,
         history=tuple(map(sight.worded, events)),
+        causes=tuple(sight.worded(log.event(epoch)) for epoch in against),
         rests_on=_Graph(sight, listing.items, premises).node(name, 0),
         carries=_Graph(sight, listing.items, dependents).node(name, 0),
     )

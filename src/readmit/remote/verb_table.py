@@ -34,6 +34,7 @@ from readmit.remote.wire_values import (
     PresenceAnswer,
     ReturnAnswer,
     ReturnEntry,
+    SearchAnswer,
     WorkspaceAnswer,
 )
 from readmit.returning.expose import Bundle, RetractionBundle
@@ -90,13 +91,15 @@ class Verb:
     @property
     def is_agents(self) -> bool:
         """Whether the caller acts in one of its roles, which the body or the query names."""
-        return self.handle in ("agent", "return") or self.name == "subscribe"
+        return self.handle in ("agent", "return") or self.name in ("search", "subscribe")
 
 
 _ANYBODY: tuple[Right, ...] = RIGHTS
 _IN_ROLE: Mapping[str, Any] = {"role": Name, "task": Name}
 _Limit = Annotated[int, msgspec.Meta(ge=1, le=500)]
 _After = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+_Query = Annotated[str, msgspec.Meta(max_length=400)]
+_Few = Annotated[int, msgspec.Meta(ge=1, le=40)]
 _OVER_HTTP = "/v1/workspaces/{workspace}"
 
 
@@ -234,6 +237,11 @@ _SERVER = (
     ),
 )  # fmt: skip
 _READINGS = (
+    Verb(
+        "search", "reading", None, frozenset({"agent"}), "POST", f"{_OVER_HTTP}/search",
+        body("search", **_IN_ROLE, query=_Query | UnsetType, limit=_Few | UnsetType), SearchAnswer,
+        "Search what this agent was handed and what still holds, by words.", is_idempotent=True,
+    ),
     _reading("status", "", WorkspaceAnswer, "The workspace and the position of its last event.", *_ANYBODY),
     _reading(
         "subscribe", "/subscribe", FallenAnswer, "Learn at once when an item of the agent's view no longer stands.",

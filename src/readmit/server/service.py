@@ -103,7 +103,10 @@ class Service:
     async def _open(self, name: str, *, start: bool, policy: Policy | None = None) -> OpenedWorkspace:
         async with self._opening.setdefault(name, asyncio.Lock()):
             if name not in self._opened:
-                if not start and name not in await self.names():
+                if name in await self.names():
+                    # Who governs changes the policy of one that exists.
+                    policy = None
+                elif not start:
                     raise unknown_workspace(name)
                 open_ = partial(Workspace.open, self.settings.store, name=name, policy=policy, keys=self.settings.keys)
                 self._opened[name] = OpenedWorkspace(await self._run(open_), self.settings.at_once)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from html import unescape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -18,7 +19,6 @@ from tests.server.serving import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 RIGHTS = ("inspect", "write", "admin")
 
@@ -28,7 +28,7 @@ class Site:
     """A served inspector, its store, and its keys."""
 
     url: str
-    store: Path
+    store: Path | str
     keys: ApiKeys
     opened: list[Browser] = field(default_factory=list)
 
@@ -84,12 +84,13 @@ def text_of(page: str) -> str:
 
 
 @contextmanager
-def inspected(store: Path) -> Iterator[Site]:
-    """The whole server over a store, and the keys to it."""
+def inspected(store: Path | str, keys: Path | None = None) -> Iterator[Site]:
+    """The whole server over a store, and the keys to it, which lie beside a file."""
+    folder = keys or Path(store).parent
     plenty = LimitSettings(anonymous_per_minute=1_000_000)
-    serving = Serving(store=str(store), key_folder=store.parent, url="http://127.0.0.1", limits=plenty)
+    serving = Serving(store=str(store), key_folder=folder, url="http://127.0.0.1", limits=plenty)
     with served(whole_app(serving, lambda _: None)) as url:
-        site = Site(url, store, ApiKeys(store.parent))
+        site = Site(url, store, ApiKeys(folder))
         yield site
         while site.opened:
             site.opened.pop().close()

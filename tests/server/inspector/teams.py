@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SECRET = "what only the other team knows"
 
 
-def furnish(path: Path) -> None:
+def furnish(path: Path | str) -> None:
     """Write both workspaces into a new file."""
     trip(path)
     other = Scene(path, name="other")
@@ -27,7 +27,7 @@ def furnish(path: Path) -> None:
     other.team.close()
 
 
-def trip(path: Path) -> None:
+def trip(path: Path | str) -> None:
     """Ann is away while the hotel changes, returns, is blocked, and is admitted later. Carl stays away."""
     evidence = {"overseers": ("boss",), "drafts": "confirm"}
     scene = Scene(path, name="trip", evidence=evidence, limits={"invalidations": 3})

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from readmit.types import Replay
 from tests.pages.test_markup import PLAIN, Tags
-from tests.server.inspector.conftest import text_of
-from tests.server.inspector.teams import SECRET
+from tests.server.inspector.conftest import inspected, text_of
+from tests.server.inspector.teams import SECRET, furnish
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from tests.server.inspector.conftest import Browser, Site
 
 PLACES = ("workspace", "returns", "items", "log", "chain", "waiting", "ask")
@@ -85,6 +89,7 @@ def test_an_item_has_its_history_its_cause_with_both_quotes_and_its_premises(sit
     text = text_of(browser.page("item", id="p0"))
     assert "It fell because" in text
     assert "bob recorded p0 epoch" in text
+    assert re.search(r"The events against it bob recorded h1 epoch \d+ .* bob recorded p1 epoch \d+", text)
     assert "What it rests on p0 ✕" in text
     assert "h0 ✕ superseded Sunrise Hotel is booked." in text
     assert "What rests on it p0 ✕ superseded Pickup is at 8:00 at Sunrise Hotel. taxi ✕ premise changed" in text
@@ -96,6 +101,11 @@ def test_a_slot_is_shown_on_two_axes_of_time(site: Site) -> None:
     page = site.logged_in("inspect").page("slot", slot="pass", task="trip")
     rows = re.findall(r'<tr><th scope="row">([^<]*)</th>\s*(.*?)</tr>', page[page.index('id="times"') :], re.DOTALL)
     assert [text_of(cells) for _, cells in rows] == ["pass pass", "nothing pass_2"], "now, and when it is over"
+
+
+def test_a_slot_is_read_as_somebody_else(site: Site) -> None:
+    text = text_of(site.logged_in("inspect").page("slot", slot="hotel", task="trip", principal="ann", role="planner"))
+    assert "For ann as planner" in text
 
 
 def test_items_are_searched_and_filtered(site: Site) -> None:
@@ -125,6 +135,23 @@ def test_the_chain_shows_a_head_that_verifies_and_checks_everything(site: Site) 
 def test_a_decision_is_replayed(site: Site) -> None:
     browser = site.logged_in("inspect")
     assert "✓ The same: blocked, 7 candidates." in text_of(browser.page("replay", id=returns(browser)[1]))
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"differences": ("decision", "disposition of h0")}, "✕ 2 differences decision disposition of h0"),
+        ({"refused": "a text that it needs was forgotten"}, "○ Not decided again: a text that it needs was forgotten."),
+        ({"skipped": "the decision rests on a fault"}, "○ Not decided again: the decision rests on a fault."),
+    ],
+)
+def test_a_replay_names_its_differences_or_why_there_is_none(
+    found: dict[str, Any], said: str, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = site.logged_in("inspect")
+    name = returns(browser)[1]
+    monkeypatch.setattr("readmit.diagnosis.history.replay", lambda *_: Replay(name, "blocked", 7, **found))
+    assert said in text_of(browser.page("replay", id=name))
 
 
 ASKED = {"principal": "carl", "role": "driver", "task": "trip"}
@@ -207,3 +234,20 @@ def test_hostile_texts_stay_texts(place: str, site: Site) -> None:
     led = {str(own[name]) for _, own in tags.elements for name in ("href", "action") if name in own}
     assert [one for one in led if not re.match(r"[/#](?!/)", one)] == []
     assert not re.search("[\u202e\u200b\x1b]", page)
+
+
+@pytest.mark.slow
+def test_every_page_is_made_on_postgresql(fresh_url: Callable[[], str], tmp_path: Path) -> None:
+    store = fresh_url()
+    furnish(store)
+    with inspected(store, tmp_path) as site:
+        browser = site.logged_in()
+        for name in PLACES:
+            assert browser.page(name).count("<h1>") == 1
+        blocked = returns(browser)[1]
+        assert "Blocked: nothing is handed over" in browser.page("return", id=blocked)
+        assert "The same: blocked" in browser.page("replay", id=blocked)
+        assert "The events against it" in browser.page("item", id="p0")
+        assert "Stands now: h1" in text_of(browser.page("slot", slot="hotel", task="trip"))
+        assert browser.press(browser.page("waiting"), "/decide", "Confirm").status_code == 303
+        assert SECRET not in browser.page("items") + browser.page("log")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -46,7 +47,7 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_of_other_sites(site: Site) ->
 
 
 def test_behind_tls_the_cookie_is_for_this_host_and_tls_alone(site: Site) -> None:
-    serving = Serving(store=str(site.store), key_folder=site.store.parent, url="https://a.example")
+    serving = Serving(store=str(site.store), key_folder=Path(site.store).parent, url="https://a.example")
     app = whole_app(serving, lambda _: None)
 
     async def logged_in() -> list[str]:

@@ -88,7 +88,9 @@ def list_credentials(invocation: Invocation, /) -> None:
                              _until(one, no_longer=one.is_over(now)), one.note)))
         for one in found
     ]  # fmt: skip
-    invocation.say({"credentials": [_said(one) for one in found]}, table(columns, rows, prose="note"))
+    none = f"No key was made yet. Make one: `readmit credentials add NAME --role ROLE{invocation.store_options}`"
+    shown = table(columns, rows, prose="note") if found else none
+    invocation.say({"credentials": [_said(one) for one in found]}, shown)
 
 
 @credentials.command("revoke", examples=("readmit credentials revoke 3f2a91",))

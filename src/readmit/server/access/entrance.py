@@ -165,6 +165,8 @@ class _Passage:
             async with asyncio.timeout(seconds):
                 while True:
                     message = await self.receive()
+                    if message["type"] == "http.disconnect":  # what came may read like a whole request, and is not
+                        raise _Refused(problem(RecordError("body: it ended too soon"), headers=closed))
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > largest:

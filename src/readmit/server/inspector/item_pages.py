@@ -31,4 +31,4 @@ def slot_page(workspace: Workspace, visit: Visit) -> str:
         principal=query.get("principal", ""), role=query.get("role", ""),
     )  # fmt: skip
     asked = {name: query.get(name, "") for name in ("slot", "task", "principal", "role")}
-    return page_of("slot.html", visit, page=page, asked=asked)
+    return page_of("read_slot.html", visit, page=page, asked=asked)

@@ -9,6 +9,7 @@ import asyncio
 import hmac
 import logging
 import secrets
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
@@ -113,6 +114,7 @@ class Inspector:
         self._service = service
         self._sessions = sessions
         self._is_secure = is_secure
+        self._epochs: dict[str, tuple[float, int]] = {}
 
     async def _found(self, request: Request) -> tuple[BrowserSession, Caller]:
         found = await self._sessions.find(request.cookies.get(self._cookie(request), ""))
@@ -187,9 +189,11 @@ class Inspector:
         while not await request.is_disconnected():
             try:
                 await self._sessions.find(request.cookies.get(self._cookie(request), ""), is_use=False)
-                epoch = await self._service.call(visit.workspace, _epoch)
-            except ReadmitError:
+                epoch = await self._epoch(visit.workspace)
+            except CredentialError:
                 yield b"event: over\ndata: \n\n"
+                return
+            except ReadmitError:  # the server stops, or is busy: the browser asks again by itself
                 return
             if epoch != before:
                 before, quiet = epoch, 0
@@ -197,6 +201,14 @@ class Inspector:
             elif (quiet := quiet + 1) % _QUIET_LOOKS == 0:
                 yield b": still here\n\n"
             await asyncio.sleep(LIVE_SECONDS)
+
+    async def _epoch(self, workspace: str) -> int:
+        """The end of a log, read once for all pages that follow it."""
+        at, epoch = self._epochs.get(workspace, (float("-inf"), 0))
+        if time.monotonic() - at >= LIVE_SECONDS:
+            epoch = await self._service.call(workspace, _epoch)
+            self._epochs[workspace] = (time.monotonic(), epoch)
+        return epoch
 
     def _over_tls(self, request: Request) -> bool:
         return self._is_secure or request.url.scheme == "https"
