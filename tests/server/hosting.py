@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import threading
 import time
@@ -81,7 +80,7 @@ def hosted(store: Any, callers: Mapping[str, Caller] = CALLERS, **settings: Any)
         bound.bind(("127.0.0.1", 0))
         config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=2, ws="none")
         server = uvicorn.Server(config)
-        thread = threading.Thread(target=lambda: asyncio.run(server.serve([bound])), daemon=True)
+        thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
         thread.start()
         while not server.started:
             assert thread.is_alive(), "the server did not start"
