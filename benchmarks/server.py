@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 CANDIDATES = sized(1_000, 100)
 CLIENTS = (1, 8, 64)
 SECONDS = sized(12, 1)
-SINGLES = sized(150, 10)
-ROUNDS = sized(3, 1)
+SINGLES = sized(400, 10)
 NAME = "team"
 PATH = f"/v1/workspaces/{NAME}/come_back"
 BODY = json.dumps({"role": "planner", "task": TASK, "checkpoint": DEPARTURE})
@@ -82,15 +81,30 @@ def _measured(kind: str, place: str) -> Iterator[Result]:
 
 
 def _singles(place: str, port: int) -> tuple[float, float]:
-    """Milliseconds of a return at p50, in this process and over HTTP, in turns: the least of several rounds each."""
+    """Milliseconds of a return at p50, in this process and over HTTP, each after one of the other."""
     here, there = [], []
+    connection = _connected(port)
     with Workspace.open(place, name=NAME) as team:
         agent = team.principal("A1").agent("A1", role="planner", task=TASK)
-        for _ in range(ROUNDS):
-            times = [_timed(lambda: agent.come_back(checkpoint=DEPARTURE)) for _ in range(SINGLES)]
-            here.append(statistics.median(times))
-            there.append(_load(port, 1, SECONDS / 2)["p50"])
-    return min(here), min(there)
+        for _ in range(SINGLES):
+            here.append(_timed(lambda: agent.come_back(checkpoint=DEPARTURE)))
+            there.append(_timed(lambda: _asked(connection)))
+    connection.close()
+    return statistics.median(here), statistics.median(there)
+
+
+def _connected(port: int) -> http.client.HTTPConnection:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    connection.connect()
+    connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def _asked(connection: http.client.HTTPConnection) -> int:
+    connection.request("POST", PATH, BODY, {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    answer.read()
+    return answer.status
 
 
 def _timed(work: Callable[[], object]) -> float:
@@ -120,9 +134,7 @@ def _serving(place: str, **settings: int) -> Iterator[int]:
 
 def _status(port: int) -> int:
     with suppress(OSError):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        connection.request("POST", PATH, BODY, {"Content-Type": "application/json"})
-        return connection.getresponse().status
+        return _asked(_connected(port))
     return 0
 
 
@@ -146,16 +158,12 @@ def load(port: str, clients: str, seconds: str) -> None:
     until = time.monotonic() + float(seconds)
 
     def send() -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=120)
-        connection.connect()
-        connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection = _connected(int(port))
         while time.monotonic() < until:
             began = time.perf_counter()
-            connection.request("POST", PATH, BODY, {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            answer.read()
-            statuses[str(answer.status)] += 1
-            if answer.status == 200:
+            status = _asked(connection)
+            statuses[str(status)] += 1
+            if status == 200:
                 times.append((time.perf_counter() - began) * 1_000)
             else:
                 time.sleep(0.05)
