@@ -11,7 +11,7 @@ import pytest
 from jinja2 import DictLoader, UndefinedError
 
 from readmit.diagnosis.history import newest_return
-from readmit.pages import return_page, slot_page
+from readmit.pages import item_page, return_page, slot_page
 from readmit.pages.drawings import premises, timeline, wrapped
 from readmit.pages.gather_return import return_values
 from readmit.pages.page_templates import page_environment, page_text, standalone
@@ -98,10 +98,13 @@ def test_a_template_links_to_its_own_place_or_to_what_the_page_gives() -> None:
             assert re.match(r"#(main|\{\{ anchor \}\})$|\{\{ (link|to|here|near|there)\(", address), (name, address)
 
 
-@pytest.mark.parametrize("page", ["return", "slot"])
+@pytest.mark.parametrize("page", ["return", "slot", "item"])
 def test_hostile_texts_add_no_element_and_no_attribute(page: str) -> None:
     team = stories.hostile().team
-    html = return_page(team) if page == "return" else slot_page(team, "<b>slot</b>")
+    html = {
+        "return": lambda: return_page(team), "slot": lambda: slot_page(team, "<b>slot</b>"),
+        "item": lambda: item_page(team, "rests"),
+    }[page]()  # fmt: skip
     tags = Tags(html)
     assert {tag for tag, _ in tags.elements} <= set(PLAIN.split())
     names = {name for _, attributes in tags.elements for name in attributes}
