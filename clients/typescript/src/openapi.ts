@@ -2943,7 +2943,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["ProblemAnswer"];
             };
         };
-        /** @description A limit of the policy or of the server; `Retry-After` says when to try again. */
+        /** @description A limit of the policy, or of the server: then `Retry-After` says when to try again. */
         readonly Problem429: {
             headers: {
                 readonly [name: string]: unknown;
