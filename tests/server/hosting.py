@@ -79,12 +79,13 @@ def hosted(store: Any, callers: Mapping[str, Caller] = CALLERS, **settings: Any)
 
 
 @contextmanager
-def serving(store: Any, credentials: Credentials, **settings: Any) -> Iterator[Hosted]:
+def serving(store: Any, credentials: Credentials, *, port: int = 0, **settings: Any) -> Iterator[Hosted]:
     """Run a server over a store until the block ends."""
     app = make_app(ServerSettings(store=store, **settings), credentials)
     # With the protocol named, or asyncio leaves small packets waiting for each other.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as bound:
-        bound.bind(("127.0.0.1", 0))
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(("127.0.0.1", port))
         config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=2, ws="none")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([bound])), daemon=True)
