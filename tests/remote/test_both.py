@@ -71,7 +71,7 @@ def test_one_story_on_a_file_and_on_a_server(team: Any) -> None:
     assert again.expose() == bundle
     again.acknowledge()
     past = team.returned(returned.id)
-    assert (past.decision.checkpoint, past.items, past.replay().matches) == (left.id, returned.items, True)
+    assert (past.request.checkpoint, past.items, past.replay().matches) == (left.id, returned.items, True)
     assert {one.item: one.state for one in past.dispositions}[h0] == "superseded"
     assert str(past.explain(h0)) == str(returned.explain(h0))
     assert str(past.why()).startswith(f"Return {returned.id} of A1 (planner, {on}) was admitted")
@@ -80,7 +80,6 @@ def test_one_story_on_a_file_and_on_a_server(team: Any) -> None:
     with agent.subscribe() as subscription:
         team.revoke(h1, reason="flooded")
         assert {one.item for one in subscription.wait(30)} == {h1}
-    assert str(team.doctor(agent)).startswith(f"Workspace {TEAM} at epoch {team.epoch}: ")
     presence = agent.present(lease=timedelta(minutes=5))
     first = presence.until
     assert presence.renew() >= first
@@ -166,6 +165,13 @@ def test_what_it_holds_is_listed_page_after_page(remote: RemoteWorkspace) -> Non
     assert [entry.epoch for entry in remote.listing.log(after=len(epochs) - 2)] == epochs[-2:]
     assert remote.listing.proof(1).note == remote.listing.head().note
     assert len(remote.listing.keys()) == 1
+
+
+def test_the_operators_listing_of_problems(remote: RemoteWorkspace) -> None:
+    agent = remote.agent("A1", role="planner", task="checked")
+    agent.depart()
+    assert str(remote.doctor(agent)).startswith(f"Workspace {TEAM} at epoch {remote.epoch}: ")
+    assert "A1 (planner, checked), away" in str(remote.doctor())
 
 
 def test_rights_are_those_of_the_key(host: Hosted) -> None:
