@@ -146,7 +146,7 @@ def test_an_injected_script_or_style_would_be_blocked_and_heard(tmp_path: Path) 
     attacks = {
         "script": page.replace("<main>", "<main><script>document.title='owned'</script>"),
         "style": page.replace("<main>", "<main><style>*{color:red}</style>"),
-        "handler": page.replace("<main>", "<main onclick=alert(1)>"),
+        "handler": page.replace("<body>", "<body onload=alert(1)>"),
     }
     for name, html in attacks.items():
         assert html != page

@@ -174,6 +174,18 @@ def test_the_operators_listing_of_problems(remote: RemoteWorkspace) -> None:
     assert "A1 (planner, checked), away" in str(remote.doctor())
 
 
+def test_an_agent_searches_its_view(remote: RemoteWorkspace) -> None:
+    seen = remote.observe("The lift is slow.")
+    remote.record("The lift takes a minute", id="lift", slot="lift", sources=[seen], task="searched")
+    remote.oblige("Know the lift", required=["lift"], roles=["planner"], task="searched")
+    agent = remote.agent("A1", role="planner", task="searched")
+    agent.depart()
+    agent.come_back().expose()
+    assert "lift" in [one.id for one in agent.search("lift", limit=5).holds]
+    remote.revoke("lift")
+    assert "lift" not in [one.id for one in agent.search("lift").holds]
+
+
 def test_rights_are_those_of_the_key(host: Hosted) -> None:
     with connect(host.url, key="agent", name=TEAM) as agent:
         agent.observe("I look around.")

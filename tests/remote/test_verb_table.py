@@ -76,6 +76,14 @@ def test_an_absent_field_is_left_to_the_function() -> None:
     assert getattr(made, "task") is UNSET  # noqa: B009 - the field is made from a signature
 
 
+def test_an_agent_may_do_this_and_nothing_else() -> None:
+    own = {verb.name for verb in VERBS if "agent" in verb.rights}
+    assert own == {
+        "depart", "come_back", "expose", "expose_retractions", "acknowledge", "recall", "observe", "observe_many",
+        "draft", "search", "present", "renew", "departed", "now", "subscribe", "status", "keys", "workspaces",
+    }  # fmt: skip
+
+
 def test_a_draft_cannot_end_anything() -> None:
     fields = {field.encode_name for field in msgspec.structs.fields(BY_NAME["draft"].given)}
     assert not fields & {"supersedes", "inherits", "expects", "expects_nothing", "kind"}

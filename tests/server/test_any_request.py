@@ -33,6 +33,7 @@ OPERATIONS: dict[str, Any] = {
     for found in SCHEMA.get_all_operations()
 }
 # An endless answer is read by the tests of streams.
+MEDIA = {verb.name: verb.media for verb in verbs()}
 NAMES = [verb.name for verb in verbs() if verb.name != "subscribe"]
 
 
@@ -102,9 +103,11 @@ def examine(host: Hosted, name: str, examples: int) -> None:
         def check(case: Case[Any], seed: int) -> None:
             answer = answered(client, case, name, known, seed)
             assert answer.status_code < 500, answer.text
-            kind = "application/json" if answer.status_code == 200 else "application/problem+json"
+            kind = MEDIA[name] if answer.status_code == 200 else "application/problem+json"
             assert answer.headers["content-type"] == kind, answer.text
-            msgspec.json.decode(answer.content)
+            lines = answer.text.split("\n") if kind == "application/x-ndjson" else [answer.text]
+            for text in filter(None, lines):
+                msgspec.json.decode(text)
 
         check()
 

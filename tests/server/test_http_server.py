@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from readmit import Workspace
 from readmit.lab import desk_of
+from readmit.policies import EvidenceRules, Policy
 from readmit.server import ApiKeys, Serving, whole_app
 from tests.server.provider import ISSUER, settings_file, token, write_keys
 from tests.server.serving import served
@@ -70,8 +72,9 @@ class Team:
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     folder = tmp_path_factory.mktemp("team")
     write_keys(folder)
-    for name in ("trip", "rivals"):
-        with Workspace.open(folder / "team.db", name=name) as workspace:
+    policies = {"trip": Policy(evidence=EvidenceRules(drafts="confirm")), "rivals": Policy()}
+    for name, policy in policies.items():
+        with Workspace.open(folder / "team.db", name=name, policy=policy) as workspace:
             seen = workspace.observe("Sunrise confirms two nights.", by="A2")
             workspace.record(f"Sunrise is booked for {name}", id="h0", slot="hotel", sources=[seen], by="A2")
             workspace.oblige("Book a table", id="o0", required=["hotel"], roles=["planner"], task="trip", by="A2")
@@ -125,6 +128,12 @@ def test_what_an_agent_remembers_is_a_draft_of_its_own(team: Team) -> None:
     assert theirs["drafts"] == []
 
 
+def test_where_the_policy_counts_drafts_at_once_an_agent_writes_none(team: Team) -> None:
+    header = team.key("A6", workspaces=["rivals"])
+    (said,) = team.talk(header, ("remember", {"text": "The tests need Redis."}))
+    assert said.startswith("draft: the policy counts drafts at once")
+
+
 def test_a_token_has_the_same_tools(team: Team) -> None:
     header = {"Authorization": f"Bearer {token(sub='bob')}"}
     (said,) = team.talk(header, ("depart", {}))
@@ -160,10 +169,27 @@ def test_without_a_credential_the_door_says_who_issues_one(team: Team) -> None:
     assert (said["resource"], said["authorization_servers"]) == ("https://readmit.example.org/mcp", [ISSUER])
 
 
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD"])
+def test_no_stream_stays_open_where_nothing_is_sent(team: Team, method: str) -> None:
+    answer = httpx.request(method, f"{team.url}/mcp?task=trip", headers={**team.key(), **ACCEPT})
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
 def test_a_page_of_a_stranger_that_is_sent_here_by_name_gets_nothing(team: Team) -> None:
     for changed in ({"Host": "evil.example.org"}, {"Origin": "https://evil.example.org"}):
         answer = httpx.post(f"{team.url}/mcp?task=trip", headers={**team.key(), **ACCEPT, **changed}, json=LIST)
         assert answer.status_code in (403, 421)
+
+
+def test_a_person_logs_in_and_the_log_says_who_looked(team: Team) -> None:
+    key = team.key("boss", rights=["inspect"], roles=[])["Authorization"].removeprefix("Bearer ")
+    with httpx.Client(base_url=team.url) as browser:
+        (csrf,) = re.findall(r'name="csrf" value="(\w+)"', browser.get("/login").text)
+        assert browser.post("/login", data={"csrf": csrf, "key": key}).status_code == 303
+        assert browser.get("/").status_code == 200
+        browser.get("/")  # the line of a request is written after its answer
+    assert "boss" in {json.loads(line)["principal"] for line in team.lines}
+    assert key.rpartition("_")[2] not in "".join(team.lines)
 
 
 def test_health_needs_no_credential_and_says_nothing(team: Team) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -69,6 +70,22 @@ def test_a_blocked_return_says_what_is_missing_and_nothing_else(client: httpx.Cl
     assert why["disposition"]["state"] == "revoked"
 
 
+def test_an_agent_searches_its_view_and_nothing_else(host: Hosted) -> None:
+    on = task()
+    with host.client() as client, host.client("agent") as own:
+        agent = planned(client, on)
+        away = own.post(f"{AT}/search", json=agent)
+        assert (away.status_code, away.json()["title"]) == (409, "QuarantineError")
+        came = own.post(f"{AT}/come_back", json=agent).json()
+        own.post(f"{AT}/returns/{came['id']}/expose", json={**agent, "secret": came["secret"]})
+        client.post(f"{AT}/record", json={"text": "Sunrise was robbed", "id": f"x-{on}", "task": on})
+        found = own.post(f"{AT}/search", json={**agent, "query": "sunrise"}).json()
+        assert [one["id"] for one in found["holds"]] == [f"h-{on}"]
+        client.post(f"{AT}/revoke", json={"target": f"h-{on}"})
+        assert own.post(f"{AT}/search", json={**agent, "query": "sunrise"}).json()["holds"] == []
+        assert len(own.post(f"{AT}/search", json={**agent, "limit": 1}).json()["holds"]) == 1
+
+
 def test_a_wrong_secret_opens_nothing(client: httpx.Client) -> None:
     agent = planned(client, task())
     came = client.post(f"{AT}/come_back", json=agent).json()
@@ -119,6 +136,16 @@ def test_the_pages_of_a_listing_make_up_the_whole(client: httpx.Client, listing:
     assert found == whole["entries"]
 
 
+def test_the_whole_audit_is_exported(client: httpx.Client) -> None:
+    came = client.post(f"{AT}/come_back", json=planned(client, task())).json()
+    answer = client.get(f"{AT}/audit/export")
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    assert lines[-1]["kind"] == "head"
+    assert came["id"] in {line.get("return") for line in lines}
+    assert came["secret"] not in answer.text
+
+
 def test_verbs_of_a_batch_are_one_commit(client: httpx.Client) -> None:
     before = client.get(AT).json()["epoch"]
     name = f"b{next(_numbers)}"
@@ -138,7 +165,8 @@ def test_verbs_of_a_batch_are_one_commit(client: httpx.Client) -> None:
 def test_the_owner_governs(host: Hosted) -> None:
     with host.client("admin") as admin, host.client() as client:
         assert admin.put("/v1/workspaces/new", json={"policy": {"budgets": {"items": 7}}}).json()["name"] == "new"
-        assert admin.put("/v1/workspaces/new", json={}).json()["epoch"] == 2
+        assert admin.put("/v1/workspaces/new", json={"policy": {"budgets": {"items": 9}}}).json()["epoch"] == 2
+        assert admin.get("/v1/workspaces/new/admin/policy").json()["budgets"]["items"] == 7
         policy = client.get(f"{AT}/admin/policy").json()
         name = f"p{next(_numbers)}"
         client.post(f"{AT}/record", json={"text": "Old news", "id": name})

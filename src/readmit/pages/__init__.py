@@ -8,8 +8,7 @@ from __future__ import annotations
 from readmit.diagnosis.history import newest_return
 from readmit.pages.gather_return import return_values
 from readmit.pages.gather_slot import slot_values
-from readmit.pages.return_template import return_html
-from readmit.pages.slot_template import slot_html
+from readmit.pages.page_templates import return_html, slot_html
 from readmit.workspace.workspace import Workspace, desk_of
 
 __all__ = ["return_page", "slot_page"]

@@ -34,6 +34,7 @@ from readmit.remote.wire_values import (
     PresenceAnswer,
     ReturnAnswer,
     ReturnEntry,
+    SearchAnswer,
     WorkspaceAnswer,
 )
 from readmit.returning.expose import Bundle, RetractionBundle
@@ -84,17 +85,21 @@ class Verb:
     """Whether a repetition, without a key, changes nothing and has the same answer."""
     streams: str = ""
     """The event of its stream, for a verb that answers with server-sent events if it is asked to."""
+    media: str = "application/json"
+    """The media type of its answer."""
 
     @property
     def is_agents(self) -> bool:
         """Whether the caller acts in one of its roles, which the body or the query names."""
-        return self.handle in ("agent", "return") or self.name == "subscribe"
+        return self.handle in ("agent", "return") or self.name in ("search", "subscribe")
 
 
 _ANYBODY: tuple[Right, ...] = RIGHTS
 _IN_ROLE: Mapping[str, Any] = {"role": Name, "task": Name}
 _Limit = Annotated[int, msgspec.Meta(ge=1, le=500)]
 _After = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+_Query = Annotated[str, msgspec.Meta(max_length=400)]
+_Few = Annotated[int, msgspec.Meta(ge=1, le=40)]
 _OVER_HTTP = "/v1/workspaces/{workspace}"
 
 
@@ -130,7 +135,15 @@ def _verb(
 
 
 def _reading(
-    name: str, path: str, result: Any, says: str, *rights: Right, streams: str = "", paged: bool = False, **query: Any
+    name: str,
+    path: str,
+    result: Any,
+    says: str,
+    *rights: Right,
+    paged: bool = False,
+    streams: str = "",
+    media: str = "application/json",
+    **query: Any,
 ) -> Verb:
     if paged:
         query |= {"after": _After | UnsetType, "limit": _Limit | UnsetType}
@@ -147,6 +160,7 @@ def _reading(
         says,
         is_idempotent=True,
         streams=streams,
+        media=media,
     )
 
 
@@ -223,6 +237,11 @@ _SERVER = (
     ),
 )  # fmt: skip
 _READINGS = (
+    Verb(
+        "search", "reading", None, frozenset({"agent"}), "POST", f"{_OVER_HTTP}/search",
+        body("search", **_IN_ROLE, query=_Query | UnsetType, limit=_Few | UnsetType), SearchAnswer,
+        "Search what this agent was handed and what still holds, by words.", is_idempotent=True,
+    ),
     _reading("status", "", WorkspaceAnswer, "The workspace and the position of its last event.", *_ANYBODY),
     _reading(
         "subscribe", "/subscribe", FallenAnswer, "Learn at once when an item of the agent's view no longer stands.",
@@ -246,6 +265,10 @@ _READINGS = (
     _reading(
         "audit", "/audit", ListPage[Any], "Rows of the audit as `readmit audit export` writes them.", "inspect",
         paged=True,
+    ),
+    _reading(
+        "audit_export", "/audit/export", str, "The audit as lines of JSON, from which the tree can be recomputed.",
+        "inspect", media="application/x-ndjson",
     ),
     _reading("proof", "/proof/{epoch}", EventProof, "Proof that an event is in the log.", "inspect"),
     _reading("head", "/head", HeadAnswer, "The signed head of the log.", "inspect"),

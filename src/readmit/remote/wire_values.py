@@ -44,6 +44,27 @@ class PresenceAnswer(msgspec.Struct, frozen=True, kw_only=True):
     until: Time
 
 
+class FoundItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An item of the view that an agent holds, which still stands; or a draft of the agent itself."""
+
+    id: str
+    text: str
+    kind: str = "draft"
+    by: str | None = None
+    slot: str | None = None
+
+
+class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a search through an agent's view, best matches first."""
+
+    holds: tuple[FoundItem, ...]
+    more: int
+    """Items that match too, beyond the limit."""
+    drafts: tuple[FoundItem, ...]
+    """Drafts of the agent that wait for a person."""
+    notice: str
+
+
 class WorkspaceAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A workspace and the position of its last event."""
 

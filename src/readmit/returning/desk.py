@@ -11,6 +11,8 @@ import secrets
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from readmit.log.audit_trail import StoredDecision
 from readmit.presence.departure import departure_of, own_name
 from readmit.presence.lease import leave_if_over
@@ -172,10 +174,16 @@ class Desk:
         )
         return checked(request, what="return")
 
-    def rehearse(self, departed: Checkpoint, identity: Identity, *, purpose: str | None) -> DecidedRequest:
-        """A return as it would be decided at the end of the log. Nothing is written, and no source is looked at."""
+    def rehearse(
+        self, departed: Checkpoint, identity: Identity, *, purpose: str | None, policy: Policy | None = None
+    ) -> DecidedRequest:
+        """A return as it would be decided at the end of the log, or under another policy.
+
+        Nothing is written, and no source is looked at.
+        """
         with self.log.reading():
             request = self.ask(departed, identity, purpose=purpose)
+            request = request if policy is None else replace(request, policy=policy)
             return DecidedRequest(request, _decided(request, self._read(departed, request, "", rehearsed=True)))
 
     def look(self, identity: Identity, *, purpose: str | None = None) -> Looked | None:

@@ -77,7 +77,7 @@ async def come_back_events(service: Service, asked: VerbRequest, metrics: Server
             stages_reported.reset(token)
 
     assert asked.workspace is not None  # noqa: S101 - a return is in one
-    running = asyncio.ensure_future(service.call(asked.workspace, decided))
+    running = asyncio.ensure_future(service.call(asked.workspace, decided, decides=True))
     running.add_done_callback(lambda _: stages.put_nowait(None))
     while (stage := await stages.get()) is not None:
         yield event("stage", StageAnswer(stage=stage))

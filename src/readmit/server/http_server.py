@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import uvicorn
 
-from readmit.records.error_types import StoreError
+from readmit.records.error_types import RecordError, StoreError
 from readmit.server.access.api_keys import ApiKeys
 from readmit.server.access.bearer import BearerCredentials
 from readmit.server.access.entrance import Entrance
 from readmit.server.access.issued_tokens import IssuedTokens
 from readmit.server.access.request_limits import LimitSettings, RequestLimits
 from readmit.server.asgi_app import make_app
+from readmit.server.inspector import inspector_routes
 from readmit.server.mcp_door import McpDoor
 from readmit.server.server_settings import ServerSettings
 
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
     from starlette.routing import BaseRoute
-    from starlette.types import ASGIApp
 
     from readmit.server.caller import Caller
     from readmit.server.service import Service
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 _STOP_SECONDS = 5
 """Seconds that running requests get when the server stops."""
+_HEARTBEAT = 5.0
+"""Seconds after which a silent stream says so, and its credential is looked at again."""
 _BACKLOG = 1_024
 _KEPT_SECONDS = 30
 
@@ -53,8 +56,10 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     certificate_key: Path | None = None
 
 
-def whole_app(serving: Serving, report: Callable[[str], None]) -> ASGIApp:
+def whole_app(serving: Serving, report: Callable[[str], None]) -> Entrance:
     """The whole application. ``report`` gets the line of each request."""
+    if serving.certificate is not None:
+        _check_certificate(serving.certificate, serving.certificate_key)
     tokens = None if serving.issuers is None else IssuedTokens(serving.issuers)
     credentials = BearerCredentials(ApiKeys(serving.key_folder), tokens)
     doors: list[McpDoor] = []
@@ -64,9 +69,10 @@ def whole_app(serving: Serving, report: Callable[[str], None]) -> ASGIApp:
             return await service.call(workspace, lambda handle: do(handle.principal(caller.principal)))
 
         doors.append(McpDoor(credentials, work, serving.url, () if tokens is None else tokens.issuers()))
-        return doors[0].routes()
+        return [*doors[0].routes(), *inspector_routes(service, credentials)]
 
-    app = make_app(ServerSettings(store=serving.store, largest_body=serving.limits.largest), credentials, more=more)
+    settings = ServerSettings(store=serving.store, largest_body=serving.limits.largest, heartbeat=_HEARTBEAT)
+    app = make_app(settings, credentials, more=more)
     (door,), of_app = doors, app.router.lifespan_context
 
     @asynccontextmanager
@@ -97,7 +103,28 @@ def listening_at(host: str, port: int) -> socket.socket:
     return listening
 
 
-def serve(app: ASGIApp, serving: Serving, listening: socket.socket) -> None:
+def _check_certificate(certificate: Path, key: Path | None) -> None:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except (ssl.SSLError, OSError) as error:
+        raise RecordError(
+            f"certificate: {certificate} and its key cannot be used: {error.strerror or error}; give both as PEM"
+        ) from None
+
+
+class _Server(uvicorn.Server):
+    """Ends the streams when it stops, which would go on for ever."""
+
+    def __init__(self, config: uvicorn.Config, entrance: Entrance) -> None:
+        super().__init__(config)
+        self._entrance = entrance
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._entrance.stop()
+        await super().shutdown(sockets)
+
+
+def serve(app: Entrance, serving: Serving, listening: socket.socket) -> None:
     """Serve until a signal says to stop: what runs is ended first."""
     config = uvicorn.Config(
         app, access_log=False, log_level="warning", log_config=None, ws="none", lifespan="on", server_header=False,
@@ -105,4 +132,4 @@ def serve(app: ASGIApp, serving: Serving, listening: socket.socket) -> None:
         timeout_graceful_shutdown=_STOP_SECONDS, timeout_keep_alive=_KEPT_SECONDS,
         ssl_certfile=serving.certificate, ssl_keyfile=serving.certificate_key,
     )  # fmt: skip
-    uvicorn.Server(config).run(sockets=[listening])
+    _Server(config, app).run(sockets=[listening])

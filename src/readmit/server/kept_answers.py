@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 DAY_SECONDS = 86_400.0
 MOST = 20_000
 """Answers that are kept. The oldest go first."""
-LONGEST_ANSWER = 64 << 10
+LARGEST = 64 << 20
+"""Bytes of them together."""
 LONGEST_KEY = 200
 
 
@@ -31,6 +32,7 @@ class KeptAnswers:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._kept: OrderedDict[tuple[str, str, str], _KeptAnswer] = OrderedDict()
+        self._bytes = 0
 
     async def answer(
         self, caller: str, place: str, key: str, body: bytes, work: Callable[[], Awaitable[bytes]]
@@ -53,23 +55,29 @@ class KeptAnswers:
             kept.answer.add_done_callback(lambda done: self._forget_failed(name, done))
             raise
         except BaseException:
-            self._kept.pop(name, None)
+            self._forget(name)
             raise
-        if len(answer) > LONGEST_ANSWER:
-            self._kept.pop(name, None)
+        if self._kept.get(name) is kept:
+            self._bytes += len(answer)
+            kept.size = len(answer)
+            self._drop_old()
         return answer
 
     def _forget_failed(self, name: tuple[str, str, str], done: asyncio.Future[bytes]) -> None:
         if done.cancelled() or done.exception() is not None:
-            self._kept.pop(name, None)
+            self._forget(name)
+
+    def _forget(self, name: tuple[str, str, str]) -> None:
+        gone = self._kept.pop(name, None)
+        self._bytes -= 0 if gone is None else gone.size
 
     def _drop_old(self) -> None:
         oldest = self._clock() - DAY_SECONDS
         while self._kept:
             name, first = next(iter(self._kept.items()))
-            if len(self._kept) <= MOST and first.since > oldest:
+            if len(self._kept) <= MOST and self._bytes <= LARGEST and first.since > oldest:
                 break
-            del self._kept[name]
+            self._forget(name)
 
 
 class _KeptAnswer:
@@ -79,6 +87,7 @@ class _KeptAnswer:
         self.body = body
         self.answer = answer
         self.since = since
+        self.size = 0
 
 
 def checked_key(key: str) -> str:

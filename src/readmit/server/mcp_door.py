@@ -22,7 +22,7 @@ from readmit.clients.agent_tools.tool_server import make_server
 from readmit.clients.agent_tools.view_tools import ViewTools
 from readmit.records.error_types import CredentialError, NotAllowedError, ReadmitError, RecordError
 from readmit.server.access.entrance import CHALLENGE
-from readmit.server.problems import problem
+from readmit.server.problems import answer, plain_problem, problem
 from readmit.server.service import unknown_workspace
 from readmit.server.verb_calls import check_drafts
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 _SEAT = "readmit.seat"
 _DRAFT = frozenset({"remember", "settle"})
+_ONLY_POST = answer(plain_problem("MethodNotAllowed", 405, "the tools are asked by POST"), {"Allow": "POST"})
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -100,7 +101,9 @@ class McpDoor:
         except ReadmitError as error:
             await problem(error)(scope, receive, send)
         else:
-            await self._manager.asgi_app(scope, receive, send)
+            # There is no session, so nothing would ever be sent on the stream that a GET opens.
+            app = self._manager.asgi_app if scope["method"] == "POST" else _ONLY_POST
+            await app(scope, receive, send)
 
     async def tool(self, context: Any, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """The answer of a tool. Its input is checked before anything is opened."""

@@ -58,7 +58,7 @@ def document() -> dict[str, Any]:
 
 
 def _operation(verb: Verb, given: Any, result: Any, components: dict[str, Any]) -> dict[str, Any]:
-    content = {"application/json": {"schema": result}}
+    content = {verb.media: {"schema": result}}
     if verb.name == "subscribe":
         content = {}
     if verb.streams:

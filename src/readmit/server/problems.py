@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import TYPE_CHECKING
 
@@ -31,10 +32,12 @@ from readmit.records.error_types import (
     WitnessError,
 )
 from readmit.remote.wire_values import ProblemAnswer
+from readmit.server.service import BusyError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+logger = logging.getLogger("readmit.server")
 MEDIA_TYPE = "application/problem+json"
 AGAIN_SECONDS = 2
 """Seconds that a caller should wait before it tries again, where no better time is known."""
@@ -59,6 +62,8 @@ _STATUS: Mapping[type[ReadmitError], int] = {
     TamperedError: 500,
     StoreError: 503,
 }
+_STORE_FAILED = "the store failed or cannot be reached; the server's log says why. Call again, under the same id or key"
+_ALTERED = "the store was altered: `readmit audit verify` says where"
 _FIELD = re.compile(r"([A-Za-z_][\w.\[\]-]{0,100}): ")
 
 
@@ -70,6 +75,12 @@ def status_of(error: ReadmitError) -> int:
 def problem_of(error: ReadmitError, *, status: int | None = None) -> ProblemAnswer:
     """An error as a caller reads it."""
     name, text = type(error).__name__, str(error)
+    if isinstance(error, BusyError):
+        name = StoreError.__name__
+    elif isinstance(error, StoreError):
+        # The text names the server's file, or its database and user: that is for the operator.
+        logger.error("%s: %s", name, text)
+        text = _ALTERED if isinstance(error, TamperedError) else _STORE_FAILED
     field = _FIELD.match(text) if isinstance(error, RecordError | NotAllowedError) else None
     return ProblemAnswer(
         type=f"/problems/{name}",

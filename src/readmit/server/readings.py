@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from readmit.diagnosis.export import json_lines
 from readmit.diagnosis.item_states import read_items
 from readmit.diagnosis.verification.head_proofs import proof_of, signed_head
 from readmit.records.base import require_id, shown
@@ -30,7 +31,7 @@ from readmit.trust.commit_record import row_leaf
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from readmit.diagnosis.checkup import Checkup
     from readmit.diagnosis.history import Explanation, Replay
@@ -170,6 +171,10 @@ def _audit(workspace: Workspace, *, after: int = 0, limit: int = LIMIT) -> ListP
     return ListPage(entries=entries, next=str(after + limit) if after + limit < last else None)
 
 
+def _audit_export(workspace: Workspace) -> Iterator[bytes]:
+    return json_lines(desk_of(workspace).log)
+
+
 def _proof(workspace: Workspace, epoch: str) -> msgspec.Raw:
     log = desk_of(workspace).log
     if not (epoch.isascii() and epoch.isdigit() and 0 < int(epoch) <= LARGEST):
@@ -222,6 +227,7 @@ READINGS: Mapping[str, Callable[..., Any]] = {
     "item": _item,
     "log": _log,
     "audit": _audit,
+    "audit_export": _audit_export,
     "proof": _proof,
     "head": _head,
     "keys": _keys,

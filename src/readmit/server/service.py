@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
     from readmit.server.server_settings import ServerSettings
 
 T = TypeVar("T")
+
+
+class BusyError(StoreError):
+    """More calls wait than may, or the server is stopping. A caller hears of it as of any failing store."""
+
+
 logger = logging.getLogger("readmit.server")
 
 
@@ -34,6 +41,8 @@ class OpenedWorkspace:
     def __init__(self, handle: Workspace, at_once: int) -> None:
         self.handle = handle
         self.turns = asyncio.Semaphore(at_once)
+        self.deciding = asyncio.Lock()
+        """Held by the one return that is decided: what another commits meanwhile would make it decide again."""
         self.calls = 0
         """Calls that run or wait."""
 
@@ -49,17 +58,17 @@ class Service:
         self._ended = asyncio.Event()
         self._is_closed = False
 
-    async def call(self, name: str, work: Callable[[Workspace], T]) -> T:
+    async def call(self, name: str, work: Callable[[Workspace], T], *, decides: bool = False) -> T:
         """Run a call in a workspace. Refused if too many wait there already, or if there is no such workspace."""
         if self._is_closed:
-            raise StoreError("the server is stopping; call again later")
+            raise BusyError("the server is stopping; call again later")
         opened = self._opened.get(name) or await self._open(name, start=False)
         self._opened.move_to_end(name)
         if opened.calls >= self.settings.waiting + self.settings.at_once:
-            raise StoreError(f"{opened.calls} calls run or wait in this workspace already; call again later")
+            raise BusyError(f"{opened.calls} calls run or wait in this workspace already; call again later")
         opened.calls += 1
         try:
-            async with opened.turns:
+            async with opened.deciding if decides else nullcontext(), opened.turns:
                 return await self._run(partial(work, opened.handle))
         finally:
             opened.calls -= 1
@@ -94,7 +103,10 @@ class Service:
     async def _open(self, name: str, *, start: bool, policy: Policy | None = None) -> OpenedWorkspace:
         async with self._opening.setdefault(name, asyncio.Lock()):
             if name not in self._opened:
-                if not start and name not in await self.names():
+                if name in await self.names():
+                    # Who governs changes the policy of one that exists.
+                    policy = None
+                elif not start:
                     raise unknown_workspace(name)
                 open_ = partial(Workspace.open, self.settings.store, name=name, policy=policy, keys=self.settings.keys)
                 self._opened[name] = OpenedWorkspace(await self._run(open_), self.settings.at_once)

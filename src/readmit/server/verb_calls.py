@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from readmit.clients.agent_tools.tool_inputs import RecallInput
+from readmit.clients.agent_tools.view_tools import ViewTools
 from readmit.presence.lease import LeaseFence
 from readmit.records.canonical import convert
 from readmit.records.error_types import NotAllowedError, RecordError
 from readmit.remote.given_bodies import given as given_fields
 from readmit.remote.verb_table import IN_A_BATCH, verbs
-from readmit.remote.wire_values import BatchGiven, PresenceAnswer, ReturnAnswer, WorkspaceAnswer
+from readmit.remote.wire_values import BatchGiven, PresenceAnswer, ReturnAnswer, SearchAnswer, WorkspaceAnswer
 from readmit.server.readings import READINGS
 from readmit.server.service import unknown_workspace
 from readmit.state.absence import tenure
@@ -48,7 +50,7 @@ def call(verb: Verb, workspace: Workspace, caller: Caller, path: Mapping[str, st
     match verb.handle:
         case "reading" if verb.name == "status":
             return WorkspaceAnswer(name=workspace.name, epoch=workspace.epoch, principal=caller.principal)
-        case "reading":
+        case "reading" if not verb.is_agents:
             return READINGS[verb.name](workspace, **path, **given)
         case "admin":
             return _called(verb, workspace.as_owner().admin, given)
@@ -64,6 +66,9 @@ def _as_agent(verb: Verb, handle: Workspace, caller: Caller, path: Mapping[str, 
     if verb.name == "draft":
         check_drafts(handle)
         return _called(verb, handle, {**given, "task": task})
+    if verb.name == "search":
+        tools = ViewTools(handle, agent, f"{caller.principal}, over HTTP")
+        return convert(tools.call(RecallInput(**given)), SearchAnswer, what="search")
     if verb.name == "renew":
         return _renewed(handle, agent, **given)
     if verb.handle == "return":

@@ -9,11 +9,14 @@ import logging
 import re
 import time
 from functools import partial
+from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import msgspec
-from starlette.responses import Response
+from anyio import to_thread
+from starlette.background import BackgroundTask
+from starlette.responses import Response, StreamingResponse
 
 from readmit.records.canonical import decode, located
 from readmit.records.error_types import CredentialError, ReadmitError, RecordError
@@ -25,7 +28,7 @@ from readmit.server.problems import answer, plain_problem, problem
 from readmit.server.verb_calls import call, check_caller, check_role
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
 
     from starlette.requests import Request
 
@@ -33,8 +36,12 @@ if TYPE_CHECKING:
     from readmit.server.caller import Caller, Credentials
     from readmit.server.server_metrics import ServerMetrics
     from readmit.server.service import Service
+    from readmit.workspace.workspace import Workspace
 
 logger = logging.getLogger("readmit.server")
+JSON = "application/json"
+IN_MEMORY = 1 << 20
+"""Bytes of a long answer that are kept in memory, and that are sent at once."""
 CALLER = "readmit.caller"
 """The key of the request's scope under which what checked the credential already leaves its caller."""
 
@@ -136,6 +143,8 @@ class VerbRoutes:
         if verb.streams and is_asked_for(request):
             events = come_back_events(self._service, asked, self._metrics)
             return stream(events, self._service.settings.heartbeat, self._metrics)
+        if verb.media != JSON:
+            return await _filed(self._service, asked)
         key = request.headers.get("idempotency-key")
         if key is None or verb.method == "GET" or verb.is_idempotent:
             return _json(await self._called(asked))
@@ -145,7 +154,8 @@ class VerbRoutes:
 
     async def _called(self, asked: VerbRequest) -> bytes:
         assert asked.workspace is not None  # noqa: S101 - only those of the server itself name none
-        result, encoded = await self._service.call(asked.workspace, partial(_encoded_call, asked))
+        decides = asked.verb.name == "come_back"
+        result, encoded = await self._service.call(asked.workspace, partial(_encoded_call, asked), decides=decides)
         if isinstance(result, ReturnAnswer):
             self._metrics.returned(result)
         return encoded
@@ -187,12 +197,35 @@ def _encoded_call(asked: VerbRequest, workspace: Any) -> tuple[object, bytes]:
 
 
 def _json(encoded: bytes) -> Response:
-    return Response(encoded, media_type="application/json")
+    return Response(encoded, media_type=JSON)
+
+
+async def _filed(service: Service, asked: VerbRequest) -> Response:
+    """An answer of many lines. It is written to a file first, so that no reader keeps the store waiting."""
+    assert asked.workspace is not None  # noqa: S101 - only those of the server itself name none
+    file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - closed once it was sent
+
+    def write(workspace: Workspace) -> None:
+        for line in call(asked.verb, workspace, asked.caller, asked.path, asked.values):
+            file.write(line)
+            file.write(b"\n")
+        file.seek(0)
+
+    async def parts() -> AsyncIterator[bytes]:
+        while part := await to_thread.run_sync(file.read, IN_MEMORY):
+            yield part
+
+    try:
+        await service.call(asked.workspace, write)
+    except BaseException:
+        file.close()
+        raise
+    return StreamingResponse(parts(), media_type=asked.verb.media, background=BackgroundTask(file.close))
 
 
 def _given(request: Request, verb: Verb, body: bytes) -> msgspec.Struct:
-    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if kind != "application/json":
+    kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    if kind != JSON:
         raise _RefusedError(plain_problem("UnsupportedMediaType", 415, "Content-Type: send application/json"))
     try:
         return decode(body or b"{}", verb.given, what=verb.name)

@@ -163,6 +163,17 @@ def test_a_length_that_lies_is_not_waited_for(desk: Desk) -> None:
     assert desk.reached == 0
 
 
+def test_a_body_that_breaks_off_is_no_request(desk: Desk) -> None:
+    host, port = desk.url.removeprefix("http://").split(":")
+    for head in (b"Content-Length: 900\r\n\r\n{}", b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"):
+        with socket.create_connection((host, int(port))) as raw:
+            raw.sendall(b"POST /echo/x HTTP/1.1\r\nHost: x\r\n" + head)
+            time.sleep(0.05)
+    assert desk.last["status"] == 422
+    time.sleep(0.1)
+    assert desk.reached == 0
+
+
 def test_requests_of_one_credential_at_once_are_bounded_and_others_pass(desk: Desk) -> None:
     (_, one), (_, other) = desk.key(), desk.key()
     with httpx.Client(base_url=desk.url, timeout=10) as client:

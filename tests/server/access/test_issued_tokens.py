@@ -202,6 +202,16 @@ def test_wrong_settings_name_the_setting(tmp_path: Path, case: str) -> None:
         read(tmp_path, GOOD.replace(part, instead))
 
 
+def test_several_audiences_are_this_server(tmp_path: Path) -> None:
+    tokens = read(tmp_path, GOOD.replace(f'"{AUDIENCE}"', f'["{AUDIENCE}", "{AUDIENCE}/mcp"]'))
+    for audience in (AUDIENCE, f"{AUDIENCE}/mcp", ["other", f"{AUDIENCE}/mcp"]):
+        assert caller(tokens, token(aud=audience)).principal == "acme/ann"
+    with pytest.raises(CredentialError, match="audience"):
+        caller(tokens, token(aud=f"{AUDIENCE}/mcp/other"))
+    with pytest.raises(RecordError, match="audience"):
+        read(tmp_path, GOOD.replace(f'"{AUDIENCE}"', "[]"))
+
+
 def test_two_providers_never_name_the_same_principal(tmp_path: Path) -> None:
     second = GOOD.replace(ISSUER, "https://other.example.org/")
     with pytest.raises(RecordError, match=r"issuers\.prefix: 'acme/' begins"):

@@ -66,7 +66,7 @@ def _of_project() -> tuple[str, dict[str, str]]:
     from readmit.cli.coding_agents.today_command import open_here
     from readmit.clients.project import project_of
     from readmit.clients.report.project_report import project_report
-    from readmit.pages.project_template import project_html
+    from readmit.pages.page_templates import project_html
 
     found = project_of(Path.cwd())
     with open_here(found) as workspace:

@@ -64,7 +64,11 @@ def add_credential(
     """
     with invocation.open() as workspace:
         now, keys = host_time(), api_keys_of(workspace)
-        made, key = keys.add(principal, workspaces=(workspace.name, *also), now=now, expires=now + expires, **given)
+        try:
+            until = now + expires
+        except OverflowError:
+            raise RecordError("expires: that is longer than a date can reach; give a shorter time, as 90d") from None
+        made, key = keys.add(principal, workspaces=(workspace.name, *also), now=now, expires=until, **given)
     invocation.say(
         {"key": key, **_said(made)},
         f"Key {made.id} of {one_line(made.principal)}, until {format_moment(made.expires)}. It is shown only now:",
@@ -84,7 +88,9 @@ def list_credentials(invocation: Invocation, /) -> None:
                              _until(one, no_longer=one.is_over(now)), one.note)))
         for one in found
     ]  # fmt: skip
-    invocation.say({"credentials": [_said(one) for one in found]}, table(columns, rows, prose="note"))
+    none = f"No key was made yet. Make one: `readmit credentials add NAME --role ROLE{invocation.store_options}`"
+    shown = table(columns, rows, prose="note") if found else none
+    invocation.say({"credentials": [_said(one) for one in found]}, shown)
 
 
 @credentials.command("revoke", examples=("readmit credentials revoke 3f2a91",))

@@ -73,8 +73,9 @@ class _Found(NamedTuple):
 def serve_store(invocation: Invocation, /, *, listen: str, first_key: bool, **given: Any) -> None:
     """Serve the workspaces of a store over HTTP, to callers with credentials, until it is stopped.
 
-    The verbs are below /v1 (/v1/openapi.json lists them), the tools of an agent at /mcp. A line on standard error says
-    who asked for what, without texts and secrets. Beyond this machine it needs TLS: its own, or that of a proxy.
+    The verbs are below /v1 (/v1/openapi.json lists them), the tools of an agent at /mcp, pages for people at /. A line
+    on standard error says who asked for what, without texts and secrets. Beyond this machine it needs TLS: its own, or
+    that of a proxy.
     """
     host, port = listen_address(listen)
     _check_place(host, given)
@@ -122,6 +123,8 @@ def _check_place(host: str, given: dict[str, Any]) -> None:
             f"--listen: {host} is reached from elsewhere, where keys would be sent in the clear; give --certificate "
             "and --certificate-key, or the --proxy that speaks TLS in front"
         )
+    if not _is_loopback(host) and given["url"] is None:
+        raise click.UsageError("--url: say at which address callers reach it, as https://readmit.example.org")
 
 
 def _is_loopback(host: str) -> bool:
@@ -157,7 +160,10 @@ def _opened(invocation: Invocation, *, make: bool) -> _Found:
 
 def _announce(invocation: Invocation, found: _Found, serving: Serving, own: str) -> None:
     """Say where it is, and how to call it."""
-    lines = [f"Serving {invocation.store} at {own}", f"Verbs: {own}/v1/openapi.json. Tools: {own}/mcp?task=TASK."]
+    lines = [
+        f"Serving {invocation.store} at {own}",
+        f"Pages: {own}/. Verbs: {own}/v1/openapi.json. Tools: {own}/mcp?task=TASK.",
+    ]
     if found.key is not None:
         lines += [
             "",

@@ -56,6 +56,11 @@ class Entrance:
         self._limits = limits
         self._report = report
         self._challenge = challenge
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        """End the streams: the server stops."""
+        self._stopping.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -98,7 +103,9 @@ class Entrance:
             raise _too_many("requests: these are more than the caller may send", wait)
         try:
             body = await passage.body()
-            await self._app(passage.scope, _replayed(body, passage), passage.sent)
+            await self._app(passage.scope, _replayed(body, passage, self._stopping), passage.sent)
+            if self._stopping.is_set():
+                await passage.completed()
         finally:
             self._limits.end(caller)
 
@@ -132,6 +139,8 @@ class _Passage:
         self._send = send
         self._status = 0
         self._bytes = 0
+        self._is_open = False
+        """Whether more of the answer is to come."""
         self._began = self._checked = time.monotonic()
 
     @property
@@ -156,6 +165,8 @@ class _Passage:
             async with asyncio.timeout(seconds):
                 while True:
                     message = await self.receive()
+                    if message["type"] == "http.disconnect":  # what came may read like a whole request, and is not
+                        raise _Refused(problem(RecordError("body: it ended too soon"), headers=closed))
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > largest:
@@ -179,7 +190,13 @@ class _Passage:
                 await self._send({"type": "http.response.body", "body": b"", "more_body": False})
                 raise OSError("the credential of this stream ended")
             self._bytes += len(message.get("body", b""))
+            self._is_open = message.get("more_body", False)
         await self._send(message)
+
+    async def completed(self) -> None:
+        """Send the end of an answer that was broken off."""
+        if self._is_open:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _is_over(self) -> bool:
         if self.credentials is None or time.monotonic() - self._checked < self._limits.settings.again_seconds:
@@ -189,11 +206,11 @@ class _Passage:
             now = await self.credentials.caller(self.headers)
         except ReadmitError:
             return True
-        return self.caller is None or now.principal != self.caller.principal or not now.rights >= self.caller.rights
+        return now != self.caller
 
     def line(self) -> str:
         """The line of the request log."""
-        who = self.caller
+        who: Caller | None = self.scope.get(CALLER)
         return json_text(
             {
                 "at": iso_moment(datetime.now(UTC)),
@@ -209,11 +226,19 @@ class _Passage:
         )
 
 
-def _replayed(body: bytes, passage: _Passage) -> Receive:
-    """Hands over the body that was read, and then what else comes: that the client left."""
+def _replayed(body: bytes, passage: _Passage, stopping: asyncio.Event) -> Receive:
+    """Hands over the body that was read, and then what else comes: that the client left, or the server stops."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
-        return waiting.pop() if waiting else await passage.receive()
+        if waiting:
+            return waiting.pop()
+        left, stopped = asyncio.ensure_future(passage.receive()), asyncio.ensure_future(stopping.wait())
+        try:
+            await asyncio.wait((left, stopped), return_when=asyncio.FIRST_COMPLETED)
+            return left.result() if left.done() else {"type": "http.disconnect"}
+        finally:
+            left.cancel()
+            stopped.cancel()
 
     return receive

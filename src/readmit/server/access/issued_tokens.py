@@ -48,8 +48,8 @@ class Issuer(Record, kw_only=True):
 
     issuer: Name
     """The exact ``iss`` of its tokens."""
-    audience: Name
-    """The ``aud`` that its tokens have if they are for this server."""
+    audience: Name | Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)]
+    """The ``aud`` that its tokens have if they are for this server, or several."""
     keys: str
     """Its JWKS: an https address, or a file."""
     algorithms: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]

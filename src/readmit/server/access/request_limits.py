@@ -38,7 +38,7 @@ class LimitSettings(Record, kw_only=True):
     """Refused credentials a minute of one address."""
     largest: Positive = 8 << 20
     """Bytes of a request with a credential."""
-    largest_anonymous: Positive = 16 << 10
+    largest_anonymous: Positive = 64 << 10
     """Bytes of a request without one."""
     body_seconds: Seconds = 30.0
     """In this time a body has to arrive."""
