@@ -62,6 +62,7 @@ AGENT = (
     f"{COME_BACK}    def present(self, *, lease: timedelta | float, epoch: int | None = None, "
     "token: int | None = None) -> RemotePresentAgent: ...\n"
     "    def settle(self, obligation: str, *, reason: str = '') -> int: ...\n"
+    "    def search(self, query: str | None = None, *, limit: int | None = None) -> SearchAnswer: ...\n"
 )
 WORKSPACE = """    @property
     def name(self) -> str: ...
@@ -205,7 +206,7 @@ def _imports() -> str:
 
 
 def _of_the_wire() -> set[str]:
-    kinds = {ROWS[name].result for name in (*LISTINGS, "waiting")}
+    kinds = {ROWS[name].result for name in (*LISTINGS, "waiting", "search")}
     inner = {part for kind in kinds for part in (typing.get_args(kind) or (kind,)) if inspect.isclass(part)}
     return {f"from {kind.__module__} import {kind.__name__}" for kind in inner if kind.__module__ != "builtins"}
 

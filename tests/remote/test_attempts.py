@@ -68,6 +68,13 @@ def test_patience_ends(asked: str) -> None:
         assert time.monotonic() - begun < 5
 
 
+def test_a_limit_of_the_policy_is_an_error_at_once() -> None:
+    with Scripted(HELLO, problem("RateError", 429, "it waits for an overseer")) as server:
+        with pytest.raises(RateError, match="it waits for an overseer"):
+            connected(server).revoke("h")
+        assert len(posted(server)) == 1
+
+
 def test_an_answer_that_was_lost_is_asked_for_again_under_the_same_key() -> None:
     with Scripted(
         HELLO, LOST, Answer(502, "<h1>Bad gateway</h1>", media_type="text/html"), Answer(200, "d1")
