@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from readmit.cli import main
+from tests.cli.run import main
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
