@@ -16,6 +16,7 @@ LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --upgrade --gene
 BACKENDS := .venv-backends
 # The site's generator reads the source and imports nothing of it.
 DOCS := .venv-docs
+TYPESCRIPT := clients/typescript
 TORCH := 2.13.0
 STORES := --extra check --extra mcp --extra prov --extra models --extra embed --extra mem0 --extra langgraph --extra memobase --extra amem
 PYTEST_ARGS ?=
@@ -32,11 +33,11 @@ SEED ?= 0
 # The tests marked slow that ask a real model on this machine. They skip where its file cannot be fetched.
 MODELS := tests/bench/test_local_model.py tests/inference/test_real_model.py tests/models/stages/test_local_model.py tests/models/test_gguf.py
 # What the tests run against. The memory stores are heavy and have a target of their own.
-EXTRAS := --extra check --extra embed --extra gguf --extra langgraph --extra mcp --extra models --extra postgres --extra prov
+EXTRAS := --extra check --extra embed --extra gguf --extra langgraph --extra mcp --extra models --extra postgres --extra prov --extra remote --extra server
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-clients test-memobase attack attack-full example check format docs bench bench-implicit bench-backends mutation lock clean
+.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-clients test-typescript test-inspector test-memobase attack attack-full example check format docs bench bench-implicit bench-backends mutation lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +94,14 @@ test-backends: $(BACKENDS)/.ready ## Run the conformance suite on real memory st
 test-clients: setup ## Drive real coding-agent clients with readmit's hooks; needs npm, node, git, ip, and root or user namespaces
 	$(BIN)/python -m tests.clients.real $(PYTEST_ARGS)
 
+test-typescript: setup ## Build the TypeScript client and test it in Node against a real server; needs npm and node
+	cd $(TYPESCRIPT) && npm ci --no-fund --no-audit --loglevel error
+	READMIT_TYPESCRIPT=1 $(BIN)/python -m pytest -m "not backends" tests/remote/test_typescript.py $(PYTEST_ARGS)
+
+test-inspector: setup ## Open the inspector in Chromium, and check it with axe-core; needs npm and chromium
+	npm ci --ignore-scripts --no-audit --no-fund --prefix tests/server/inspector/axe
+	$(BIN)/python -m pytest -m slow tests/server/inspector $(PYTEST_ARGS)
+
 test-memobase: $(BACKENDS)/.ready ## The same for a real Memobase server: make test-memobase URL=... KEY=...
 	@test -n "$(URL)" -a -n "$(KEY)" || { echo "name the server: make test-memobase URL=http://localhost:8019 KEY=..." >&2; exit 2; }
 	@READMIT_MEMOBASE_URL="$(URL)" READMIT_MEMOBASE_KEY="$(KEY)" $(BACKENDS)/bin/python -m pytest tests/backends/memobase -m "not slow" $(PYTEST_ARGS)
@@ -115,6 +124,7 @@ check: setup ## Lint, formatting, types, import direction, public surface, limit
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.docs.surface --check
 	$(BIN)/python -m tests.docs.async_stub --check
+	$(BIN)/python -m tests.docs.remote_stub --check
 	$(BIN)/python -m pytest -q tests/house
 
 format: setup ## Mend what ruff can mend by itself
@@ -123,6 +133,7 @@ format: setup ## Mend what ruff can mend by itself
 
 docs: setup $(DOCS)/.ready ## Rewrite generated tables, pictures and the list of public names; build the site into site/
 	$(BIN)/python -m tests.docs.async_stub
+	$(BIN)/python -m tests.docs.remote_stub
 	$(BIN)/python -m tests.docs.tables
 	$(BIN)/python -m tests.docs.pictures
 	$(DOCS)/bin/zensical build --strict
@@ -154,5 +165,5 @@ lock: setup ## Pin the newest allowed dependencies, with hashes, for every platf
 	$(LOCK) --group docs --output-file requirements/docs.txt
 
 clean: ## Remove everything that these targets made
-	rm -rf $(VENV) $(BACKENDS) $(DOCS) .clients site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .mutation dist
+	rm -rf $(VENV) $(BACKENDS) $(DOCS) $(TYPESCRIPT)/node_modules $(TYPESCRIPT)/dist .clients site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .mutation dist
 	find src packages tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -85,6 +85,10 @@ SUITES = {
         "the client longer than a whole plain insert takes on a fast disk. The ratio is better where a commit waits "
         "for a slow disk or a replica.",
     ),
+    "server": Suite(
+        "A server: what HTTP adds to a return, returns a second, and more than it can do",
+        reason="Deciding a return is computed in one process, so more clients wait longer and get no more done.",
+    ),
     "week": Suite("A week in a life: stale lines that stand in the first requests of five sessions"),
     "verifier": Suite("The verifier besides its model", core=False),
     "implicit": Suite("Proposing pairs: recall on STALE Type II, the hard haystack first", core=False, data=True),

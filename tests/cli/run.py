@@ -12,7 +12,7 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from readmit.cli import main
+from readmit.cli import main as main
 
 # The script runs the code that the tests run, also where that is not the installed one.
 SOURCES = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}

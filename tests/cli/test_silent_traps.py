@@ -47,7 +47,14 @@ PLAYS = "it plays in a store of its own, never in the one at work"
 VARIABLES = {
     "READMIT_TASK": Meant("--task", {"items": LOOKS, "page": LOOKS}),
     "READMIT_ROLE": Meant(
-        "--role", {**SEES, "page": LOOKS, "plan": "who owes, not who asks", "admin reassign": "the new role"}
+        "--role",
+        {
+            **SEES,
+            "page": LOOKS,
+            "plan": "who owes, not who asks",
+            "admin reassign": "the new role",
+            "credentials add": "what a caller may act in, and not who adds it",
+        },
     ),
     "READMIT_PRINCIPAL": Meant("--principal", {**SEES, "page": LOOKS}),
     "READMIT_DB": Meant("--db", {"demo": PLAYS, "play": PLAYS}),

@@ -40,6 +40,7 @@ SECRETS = {
     "Slack bot": f"xoxb-{_letters('m', 11, '0123456789')}-{_letters('n', 24)}",
     "Slack webhook": f"https://hooks.slack.com/services/T{_upper('o', 8)}/B{_upper('p', 8)}/{_letters('q', 24)}",
     "Discord webhook": f"https://discord.com/api/webhooks/{_letters('r', 18, '0123456789')}/{_letters('s', 68)}",
+    "a key of readmit serve": f"it printed rk_{_hex('rk', 12)}_{_hex('rk2', 64)}",
     "Stripe": f"STRIPE=sk_live_{_letters('t', 24)}",
     "Twilio": f"SK{_hex('u', 32)}",
     "SendGrid": f"SG.{_letters('v', 22)}.{_letters('w', 43)}",

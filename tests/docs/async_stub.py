@@ -64,19 +64,19 @@ def stub() -> str:
         lines = [f"class {made}({bases}):", OWN.get(made, "").rstrip("\n")]
         lines += [
             _line(blocking, name, function)
-            for name, function in _members(blocking)
+            for name, function in members(blocking)
             if name not in DONE and name not in async_workspace.LEFT_OUT and _is_made(twin, name)
         ]
         classes.append("\n".join(line for line in lines if line))
-    text = HEAD.format(imports=_imports()) + "\n" + "\n\n".join(classes) + "\n"
-    return _formatted(text)
+    text = HEAD.format(imports=imports_of_handles()) + "\n" + "\n\n".join(classes) + "\n"
+    return formatted(text, STUB)
 
 
 def _is_made(twin: type, name: str) -> bool:
     return name == "open" or (hasattr(twin, name) and not hasattr(return_handle.DecidedReturn, name))
 
 
-def _members(blocking: str) -> list[tuple[str, ast.FunctionDef]]:
+def members(blocking: str) -> list[tuple[str, ast.FunctionDef]]:
     """Public members of a blocking class and its bases in this room, as they are written."""
     found: dict[str, ast.FunctionDef] = {}
     homes = {"Workspace": ("Workspace", "Verbs"), "Return": ("Return", "Delivery")}.get(blocking, (blocking,))
@@ -104,7 +104,7 @@ def _line(blocking: str, name: str, function: ast.FunctionDef) -> str:
     return f"    async def {name}({given}) -> {returns}: ..."
 
 
-def _imports() -> str:
+def imports_of_handles() -> str:
     """The imports of the blocking modules, for type checking and at run time alike."""
     lines = {
         "from collections.abc import AsyncIterator, Callable, Generator",
@@ -123,17 +123,17 @@ def _imports() -> str:
     return "\n".join(sorted(lines))
 
 
-def _formatted(text: str) -> str:
+def formatted(text: str, file: Path) -> str:
     ruff = [str(Path(sys.executable).with_name("ruff"))]
     kept = subprocess.run(
-        [*ruff, "check", "-q", "--fix", "--select", "I,F401,F811,PYI011", "--stdin-filename", str(STUB), "-"],
+        [*ruff, "check", "-q", "--fix", "--select", "I,F401,F811,PYI011", "--stdin-filename", str(file), "-"],
         input=text,
         capture_output=True,
         text=True,
         check=False,
     ).stdout
     return subprocess.run(
-        [*ruff, "format", "-q", "--stdin-filename", str(STUB), "-"],
+        [*ruff, "format", "-q", "--stdin-filename", str(file), "-"],
         input=kept,
         capture_output=True,
         text=True,

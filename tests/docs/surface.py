@@ -24,6 +24,8 @@ PUBLIC = (
     "readmit.types",
     "readmit.policies",
     "readmit.memory",
+    "readmit.remote",
+    "readmit.server",
     "readmit.inference",
     "readmit.models",
     "readmit.backends",

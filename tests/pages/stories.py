@@ -71,9 +71,9 @@ def hostile() -> Scene:
     return scene
 
 
-def many(count: int) -> Scene:
+def many(count: int, path: Path | str | None = None) -> Scene:
     """A return with as many candidates, a third of them out for a premise that fell."""
-    scene = Scene()
+    scene = Scene(path)
     with scene.team.batch():
         scene.duty()
         scene.fact("h", supports=["d"])

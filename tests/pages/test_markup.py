@@ -1,4 +1,4 @@
-"""Elements escape every text, link to nowhere outside, and show what a reader would not see."""
+"""Templates escape every text, link to nowhere outside, and show what a reader would not see."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
+from jinja2 import DictLoader, UndefinedError
 
-from readmit.diagnosis.history import newest_return
-from readmit.pages import return_page, slot_page
-from readmit.pages.drawings import draw_premises, standalone, timeline, wrapped
-from readmit.pages.gather_return import return_values
-from readmit.pages.markup import element, escape_markup, together
+from readmit.pages import item_page, return_page, slot_page
+from readmit.pages.drawings import premises, timeline, wrapped
+from readmit.pages.page_templates import page_environment, page_text, standalone
 from tests.conftest import ROOT
 from tests.pages import stories
+from tests.pages.newest import newest_values
 from tests.scene import START
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from tests.scene import Scene
 
 PLAIN = (
-    "html head meta title style body header footer main nav section article details summary h1 h2 h3 p span strong a "
-    "code br ul ol li dl dt dd div figure blockquote table caption thead tbody tr th td svg path line text rect"
+    "html head meta title style body header footer main nav section article details summary h1 h2 h3 h4 p span strong "
+    "a code br ul ol li dl dt dd div figure blockquote table caption thead tbody tr th td svg path line text rect"
 )
 
 
@@ -45,29 +45,65 @@ class Tags(HTMLParser):
         self.text += data
 
 
+def shown(template: str, **values: object) -> str:
+    environment = page_environment().overlay(loader=DictLoader({"it": template}))
+    return page_text(environment, "it", **values)
+
+
 def test_text_and_attributes_are_escaped() -> None:
-    made = element("p", "<b>&", element("i", '"'), title='"><script>')
-    assert made == '<p title="&quot;&gt;&lt;script&gt;">&lt;b&gt;&amp;<i>&quot;</i></p>'
-
-
-def test_joined_parts_are_escaped_unless_they_are_elements() -> None:
-    assert together(["<", element("br")], "&") == "&lt;&amp;<br>"
+    made = shown('<p title="{{ title }}">{{ text }}{{ text ~ title }}</p>', text="<b>&", title='"><script>')
+    assert "<b>" not in made
+    assert made == ('<p title="&#34;&gt;&lt;script&gt;">&lt;b&gt;&amp;&lt;b&gt;&amp;&#34;&gt;&lt;script&gt;</p>')
 
 
 def test_hidden_characters_are_written_out() -> None:
-    assert escape_markup("a\u202eb\u200bc\x1b") == r"a\u{202e}b\u{200b}c\u{001b}"
+    assert shown("{{ text }}", text="a\u202eb\u200bc\x1b") == r"a\u{202e}b\u{200b}c\u{001b}"
 
 
-@pytest.mark.parametrize("address", ["javascript:alert(1)", "https://example.org", "//example.org", "data:text/html,x"])
-def test_a_link_off_the_page_is_refused(address: str) -> None:
-    with pytest.raises(ValueError, match="leads off the page"):
-        element("a", "x", href=address)
+def test_a_name_that_a_template_does_not_get_is_an_error() -> None:
+    with pytest.raises(UndefinedError, match="missing"):
+        shown("{% if missing %}x{% endif %}")
 
 
-@pytest.mark.parametrize("page", ["return", "slot"])
+def templates() -> dict[str, str]:
+    """The source of every template that a page or the inspector is made from."""
+    return {
+        path.name: path.read_text(encoding="utf-8")
+        for folder in ("pages", "server")
+        for path in (ROOT / "src" / "readmit" / folder).rglob("templates/*")
+    }
+
+
+def test_no_template_marks_a_text_as_safe() -> None:
+    assert len(templates()) > 8
+    for name, source in templates().items():
+        assert not re.search(r"\|\s*safe|Markup|autoescape", source), name
+
+
+OWN = {"<style>", '<script src="{{ to("script") }}" defer>'}
+
+
+def test_a_template_has_no_script_and_no_style_of_its_own() -> None:
+    for name, source in templates().items():
+        assert not re.search(r"\bon\w+=|\bstyle=|javascript:", source), name
+        assert set(re.findall(r"<(?:script|style|iframe|object|embed|base)\b[^>]*>", source)) <= OWN, name
+        assert set(re.findall(r"<style>(.*?)</style>", source)) <= {"{{ style }}", "{{ drawing_style }}"}, name
+
+
+def test_a_template_links_to_its_own_place_or_to_what_the_page_gives() -> None:
+    """An address is made by the program, never written by hand or taken from a text."""
+    for name, source in templates().items():
+        for address in re.findall(r"\b(?:href|src|action)=\"([^\"]*)\"", source):
+            assert re.match(r"#(main|\{\{ anchor \}\})$|\{\{ (link|to|here|near|there)\(", address), (name, address)
+
+
+@pytest.mark.parametrize("page", ["return", "slot", "item"])
 def test_hostile_texts_add_no_element_and_no_attribute(page: str) -> None:
     team = stories.hostile().team
-    html = return_page(team) if page == "return" else slot_page(team, "<b>slot</b>")
+    html = {
+        "return": lambda: return_page(team), "slot": lambda: slot_page(team, "<b>slot</b>"),
+        "item": lambda: item_page(team, "rests"),
+    }[page]()  # fmt: skip
     tags = Tags(html)
     assert {tag for tag, _ in tags.elements} <= set(PLAIN.split())
     names = {name for _, attributes in tags.elements for name in attributes}
@@ -89,21 +125,20 @@ def test_one_rule_forbids_everything_but_the_pages_own_style() -> None:
 def test_only_style_sheets_are_put_into_a_page_as_they_are() -> None:
     found = [
         line.strip()
-        for path in (ROOT / "src" / "readmit" / "pages").glob("*.py")
+        for folder in ("pages", "server")
+        for path in (ROOT / "src" / "readmit" / folder).rglob("*.py")
         for line in path.read_text(encoding="utf-8").splitlines()
-        if re.search(r"\bown_markup\(|\bMarkup\([^)]", line) and path.name != "markup.py"
+        if re.search(r"\bMarkup\(", line)
     ]
-    assert found
-    assert [
-        line for line in found if not re.search(r'element\("style", own_markup\((drawing_)?style\(\)\)\)', line)
-    ] == []
+    assert len(found) == 2
+    assert [line for line in found if not re.match(r"(drawing_)?style=Markup\((page_style|_sheet)\(", line)] == []
 
 
 @pytest.mark.parametrize("story", [stories.chained, stories.hostile])
 def test_a_drawing_can_be_a_file_of_its_own(story: Callable[[], Scene]) -> None:
     log = story().team._desk.log
-    page = return_values(log, newest_return(log), now=START)
-    drawings = [timeline(page.departed, page.returned, page.happenings), *map(draw_premises, page.fallen)]
+    page = newest_values(log, START)
+    drawings = [timeline(page.departed, page.returned, page.happenings), *map(premises, page.fallen)]
     assert len(drawings) == 3
     for drawing in drawings:
         root = ET.fromstring(standalone(drawing))  # noqa: S314 - made a line above

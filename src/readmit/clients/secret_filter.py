@@ -34,7 +34,7 @@ _KNOWN = re.compile(
     | hooks\.slack\.com/services/T\w+/B\w+/\w+ | discord(?:app)?\.com/api/webhooks/\d+/[\w-]+
     | \bdop_v1_[0-9a-f]{40,} | \bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{30,} | \bnpm_[A-Za-z0-9]{30,} | \bpypi-AgE\w{20,}
     | \bAGE-SECRET-KEY-1[A-Z0-9]{30,} | \bhvs\.[\w-]{20,} | \bATATT3[\w-]{30,} | \blin_api_\w{30,}
-    | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b | \b(?:sk|rk)_(?:live|test)_\w{16,} | \bwhsec_\w{20,}
+    | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b | \b(?:sk|rk)_(?:live|test)_\w{16,} | \brk_[0-9a-f]{12}_\w{16,} | \bwhsec_\w{20,}
     | (?i:authorization["']?\s*[:=]\s*["']?\w+\s+[\w.+/=~-]{8,}) | (?i:\bbearer\s+[\w.+/=~-]{20,})
     | (?i:\b(?:set-)?cookie:\s*\S+=[^;\s]{16,})
     | \b[a-z][a-z0-9+.-]*://[^\s/:@'"]*:(?![$<{*%])[^\s/@'"]{3,}@[\w\[] | \beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*

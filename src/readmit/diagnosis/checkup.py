@@ -28,7 +28,6 @@ from readmit.writing.passed_plans import notices
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit.log.log import Log
     from readmit.records.acts.event import Checkpoint
     from readmit.returning.desk import Desk
 
@@ -142,17 +141,15 @@ def _agent(desk: Desk, identity: Identity) -> Diagnosis:
     absence = last_absence(log, identity)
     away = absence is not None and absence.end is None
     found: list[Symptom] = []
-    if absence is not None and away:
-        departed: Checkpoint = absence.departure.payload  # type: ignore[assignment]  # the kind of the event says which
+    departed = trial_departure(desk, identity)
+    if away:
         # It comes back in no other role.
         identity = msgspec.structs.replace(identity, role=role_of(log, departed, identity))
         found += _long_away(departed, identity, now)
-    else:
-        departed = _leaving(log, identity, now)
-        if absence is None:
-            agent, task = one_line(identity.principal), one_line(identity.task)
-            said = f"{agent} has never departed from {task}, so it cannot return to it."
-            found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (), (depart(identity),)))
+    elif absence is None:
+        agent, task = one_line(identity.principal), one_line(identity.task)
+        said = f"{agent} has never departed from {task}, so it cannot return to it."
+        found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (), (depart(identity),)))
     trial = rehearse(desk, departed, identity, purpose=None)
     more, left_out = symptoms(log, trial, departed)
     if not trial.decision.missing and any(note.state.owed for note in trial.decision.duties):
@@ -161,10 +158,14 @@ def _agent(desk: Desk, identity: Identity) -> Diagnosis:
     return Diagnosis(says, (*found, *more), left_out, None, identity)
 
 
-def _leaving(log: Log, identity: Identity, now: datetime) -> Checkpoint:
-    """A departure that is not written: the agent would leave now."""
-    head = log.head
-    return checkpoint(identity, log.seen(identity, until=head), id=secrets.token_hex(8), epoch=head, at=now)
+def trial_departure(desk: Desk, identity: Identity) -> Checkpoint:
+    """The departure that a return now would be from. Of an agent at work, one that is not written: it leaves now."""
+    log = desk.log
+    absence = last_absence(log, identity)
+    if absence is not None and absence.end is None:
+        return absence.departure.payload  # type: ignore[return-value]  # the kind of the event says which
+    head, name = log.head, secrets.token_hex(8)
+    return checkpoint(identity, log.seen(identity, until=head), id=name, epoch=head, at=desk.writer.clock())
 
 
 def _long_away(departed: Checkpoint, identity: Identity, now: datetime) -> Iterator[Symptom]:

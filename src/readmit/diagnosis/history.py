@@ -113,17 +113,22 @@ def _duty(note: DutyNote) -> Iterator[str]:
 
 
 def newest_return(log: Log) -> str:
-    """The last return that was decided, found from the end of the audit."""
-    last = log.audit.last
-    while last > 0:
-        rows = list(log.audit.rows(first=max(1, last - _STEP + 1), last=last))
-        if found := [row.return_id for row in rows if row.kind == "decision"]:
-            return found[-1]
-        last -= _STEP
+    """The last return that was decided."""
+    for _, name in newest_returns(log):
+        return name
     raise UnknownError(
         f"workspace {log.workspace!r} has no return yet: an agent departs and comes back first. "
         "`readmit doctor` looks at the workspace as it is"
     )
+
+
+def newest_returns(log: Log, *, before: int | None = None) -> Iterator[tuple[int, str]]:
+    """Decided returns, the last one first, each with the number of its row. Found from the end of the audit."""
+    last = log.audit.last if before is None else min(log.audit.last, before - 1)
+    while last > 0:
+        rows = list(log.audit.rows(first=max(1, last - _STEP + 1), last=last))
+        yield from ((row.seq, row.return_id) for row in reversed(rows) if row.kind == "decision")
+        last -= _STEP
 
 
 def drafts(log: Log, return_id: str) -> dict[str, Drafted]:

@@ -113,10 +113,12 @@ def past(log: Log, return_id: str) -> Trial:
     return _trial(log, returned.request, decision, judged)
 
 
-def rehearse(desk: Desk, departed: Checkpoint, identity: Identity, *, purpose: str | None) -> Trial:
-    """The return as it would be decided at the end of the log. Nothing is written."""
+def rehearse(
+    desk: Desk, departed: Checkpoint, identity: Identity, *, purpose: str | None, policy: Policy | None = None
+) -> Trial:
+    """The return as it would be decided at the end of the log, or under another policy. Nothing is written."""
     with desk.log.reading():
-        request, outcome, _ = desk.rehearse(departed, identity, purpose=purpose)
+        request, outcome, _ = desk.rehearse(departed, identity, purpose=purpose, policy=policy)
         return _trial(desk.log, request, outcome.decision, {one.item: one for one in outcome.dispositions})
 
 

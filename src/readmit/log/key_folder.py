@@ -104,7 +104,7 @@ class KeyFolder:
         """Whether the folder is there. One that cannot be looked at may know better, so it is refused."""
         for folder in (self.path, self._places):
             try:
-                _require_own(folder, folder.stat())
+                require_own(folder, folder.stat())
             except FileNotFoundError:
                 return False
             except OSError as error:
@@ -126,7 +126,7 @@ class KeyFolder:
             raise StoreError(f"keys: cannot read {path}: {error.strerror}; see that it is your own file") from error
         try:
             found = os.fstat(file)
-            _require_own(path, found)
+            require_own(path, found)
             store, _, said = os.read(file, _LARGEST).partition(b"\n")
         finally:
             os.close(file)
@@ -181,7 +181,8 @@ def _flush(folder: Path) -> None:
         os.close(opened)
 
 
-def _require_own(path: Path, found: os.stat_result) -> None:
+def require_own(path: Path, found: os.stat_result) -> None:
+    """Refuse a file or folder of another user, and one that others can write."""
     if found.st_uid not in {0, os.geteuid()}:
         raise StoreError(
             f"keys: {path} belongs to user {found.st_uid}, not to you; run: "

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from readmit.diagnosis.history import looked_in_words
 from readmit.diagnosis.missing_needs import past_lacks
-from readmit.diagnosis.trial import FIT, past
+from readmit.diagnosis.trial import FIT, Trial, past
 from readmit.diagnosis.verification.head_proofs import signed_head, verifier_key
+from readmit.pages.gather_believed import believed
 from readmit.pages.item_entries import Sight, trees
 from readmit.pages.page_values import Happening, Heading, ReturnPage, Seal, ShownDuty, ShownNeed, Tone, Use
 from readmit.records.acts.event import Checkpoint, Event, EventKind
@@ -22,9 +23,8 @@ from readmit.records.error_types import ReadmitError, RecordError, SealError
 from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
 from readmit.records.snapshot import Held, WorkState
+from readmit.returning.desk import REHEARSAL
 from readmit.rules.capture.fold import fold
-from readmit.rules.capture.links import linked_needs
-from readmit.state.past_returns import dispositions, recorded
 from readmit.text.escapes import format_moment
 from readmit.trust.notes import LogCheckpoint, verify_note
 from readmit.trust.statement import open_either
@@ -46,10 +46,21 @@ def return_values(log: Log, return_id: str, *, now: datetime) -> ReturnPage:
 
 
 def _gathered(log: Log, return_id: str, now: datetime) -> ReturnPage:
-    returned, decision = recorded(log, return_id)
-    request, who = returned.request, returned.request.identity
-    departed = log.departure(request.checkpoint)
-    judged = {one.item: one for one in dispositions(log, return_id)}
+    trial = past(log, return_id)
+    departed = log.departure(trial.request.checkpoint)
+    return replace(
+        trial_values(log, trial, departed, now=now),
+        return_id=return_id,
+        seals=tuple(seals(log, return_id, now)),
+        digests=tuple(digests(log.returned(return_id), trial.decision, departed)),
+        deliveries=tuple(deliveries(log, return_id)),
+    )
+
+
+def trial_values(log: Log, trial: Trial, departed: Checkpoint, *, now: datetime) -> ReturnPage:
+    """The page values of a decided return, on record or not."""
+    request, decision, judged = trial.request, trial.decision, trial.judged
+    who = request.identity
     seen, evidence = log.sight(who, until=request.epoch)
     state = fold(WorkState(), seen)
     held, entered = dict(state.held), {one.payload.id: one for one in seen if isinstance(one.payload, Item)}
@@ -69,7 +80,6 @@ def _gathered(log: Log, return_id: str, now: datetime) -> ReturnPage:
             facts=tuple(_facts(request, decision, departed)),
             made=now,
         ),
-        return_id=return_id,
         verdict=verdict,
         tone=tone,
         reasons=(*(f"{reason.doc} ({reason})" for reason in decision.reasons), *note),
@@ -78,14 +88,12 @@ def _gathered(log: Log, return_id: str, now: datetime) -> ReturnPage:
         happenings=tuple(map(sight.worded, _events(log, seen, departed, request))),
         entries=tuple(sight.entry(held[name], judged, entered[name].at) for name in judged),
         fallen=trees(sight, judged),
+        believed=believed(sight, judged, departed),
         retractions=decision.retractions,
         news=tuple((item.id, item.news) for item in _viewed(decision) if item.news is not None),
-        duties=tuple(_duties(decision, held, judged, linked_needs(state.held, request.policy, request.moment))),
-        lacking=tuple(_shown(lack, sight) for lack in past_lacks(past(log, return_id))),
+        duties=tuple(_duties(decision, held, judged, trial.links)),
+        lacking=tuple(_shown(lack, sight) for lack in past_lacks(trial)),
         uses=tuple(_uses(request, decision)),
-        seals=tuple(seals(log, return_id, now)),
-        digests=tuple(digests(returned, decision, departed)),
-        deliveries=tuple(deliveries(log, return_id)),
         experiences=tuple((note.experience, note.bound_to, note.reason.doc) for note in decision.experiences),
     )
 
@@ -110,7 +118,8 @@ def _verdict(decision: Decision) -> tuple[str, Tone]:
 
 def _facts(request: Request, decision: Decision, departed: Checkpoint) -> Iterator[tuple[str, str]]:
     who, report = request.identity, decision.report
-    yield "Return", request.return_id
+    if request.return_id != REHEARSAL.return_id:
+        yield "Return", request.return_id
     yield "Agent", f"{who.principal} as {who.role}"
     yield "Task", who.task
     if request.purpose is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.pages.item_entries import Sight
-from readmit.pages.page_values import Happening, Heading, Moment, ShownItem, SlotItem, SlotPage, Span
+from readmit.pages.page_values import Happening, Heading, Moment, ShownItem, SlotItem, SlotPage, Span, Times
 from readmit.records.acts.event import Close, Event, EventKind, Overrule
 from readmit.records.acts.voids import Voids
 from readmit.records.decisions import Disposition
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 MOMENTS, LEAST = 200, 20
 """Most and least moments shown, the latest ones."""
+KNOWN, ABOUT = 12, 8
+"""Most moments of learning, and most times that they are about, on two axes."""
 JUDGED = 60_000
 """About how many items are judged for one page: at each moment, all that were recorded by then."""
 
@@ -132,7 +134,23 @@ class _Life:
             items=items,
             past=len(standings) - len(items),
             apart=tuple(self._apart(name) for name in self.entered if name not in self.state.held),
+            times=self._times(points),
         )
+
+    def _times(self, points: Sequence[_Point]) -> Times:
+        """The statements for each time at which one starts or ends, by the knowledge of each moment."""
+        latest = {point.epoch: point for point in points if not point.elsewhere}
+        known = list(latest.values())[-KNOWN:]
+        turns = {at for held in self.state.held.values() for at in (held.item.valid.start, held.item.valid.end)}
+        about = sorted({self.now, *(at for at in turns if at is not None)})[-ABOUT:]
+        return Times(
+            tuple(point.happening for point in known),
+            tuple((at, tuple(self._standing_at(point, at) for point in known)) for at in about),
+        )
+
+    def _standing_at(self, point: _Point, about: datetime) -> tuple[str, ...]:
+        out = self._out(msgspec.structs.replace(point, now=about))
+        return tuple(name for name, held in self.state.held.items() if held.epoch <= point.epoch and name not in out)
 
     def _facts(self, points: Sequence[_Point]) -> Iterator[tuple[str, str]]:
         who = self.reader

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from readmit.diagnosis.history import draft_in_words, in_words
 from readmit.diagnosis.item_states import facets
 from readmit.pages.page_values import Fallen, Happening, Quote, ShownItem, Why, cut, happening
+from readmit.records.acts.event import EventKind, Supersede, Suspect
 from readmit.records.acts.kinds import targets_of
 from readmit.records.canonical import decode
 from readmit.records.evidence import Evidence
@@ -48,6 +49,10 @@ class Sight:
     identity: Identity
     held: Mapping[str, Held]
     evidence: Mapping[str, Sighting]
+    _events: dict[int, Event] = field(default_factory=dict)
+    """Events that were read: the fall of one premise is the cause of many."""
+    _others: dict[str, Item | None] = field(default_factory=dict)
+    """Items that were not judged and are named by those that were; None for one that is not on record."""
 
     def hides(self, item: Item) -> bool:
         """Whether an item is private to others."""
@@ -60,7 +65,7 @@ class Sight:
     def worded(self, event: Event) -> Happening:
         """An event in words, as far as a page says them."""
         names = targets_of(event.payload)
-        about = [self.held[name].item if name in self.held else self.log.item(name) for name in names]
+        about = [self.item(name) for name in names]
         if isinstance(event.payload, Item):
             about.append(event.payload)
         return replace(happening(event), text=PRIVATE) if any(map(self.hides, about)) else happening(event)
@@ -87,13 +92,14 @@ class Sight:
             yield Why(shorten_digests(sentence), () if cause is None else tuple(self._quotes(one.item, cause)))
 
     def _quotes(self, name: str, cause: Cause) -> Iterator[Quote]:
-        if cause.reason in _REPLACING:
-            if cause.ref in self.held:
-                yield self._side(name)
-                yield self._side(cause.ref)
+        if cause.reason in _REPLACING and not cause.root:
+            yield self.side(name)
+            yield from self.present(cause)
             return
         about = cause.root or name
         if about not in self.held or self.hides(self.held[about].item):
+            if cause.root:
+                yield from (*self.premise(cause), *self.present(cause))
             return
         event = self._mark(about, cause.epoch)
         if event is not None and isinstance(verdict := event.payload, Verdict):
@@ -102,14 +108,58 @@ class Sight:
             if verdict.evidence_quote:
                 yield Quote(self.observed(verdict.pair.evidence)[0], verdict.evidence_quote)
             yield Quote("Judged by", f"{verdict.model}: {verdict.answer}, {_sureness(verdict)}")
+        elif cause.root:
+            yield from (*self.premise(cause), *self.present(cause))
         elif cause.reason in {Reason.SUSPECTED, Reason.SOURCE_CHANGED}:
-            label, text = self.observed(cause.ref)
-            if text:
-                yield self._side(name)
-                yield Quote(label, cut(text, SOURCE_CHARS))
+            yield self.side(name)
+            yield from self.present(cause)
 
-    def _side(self, name: str) -> Quote:
-        return Quote(f"{name} says", cut(self.says(self.held[name].item), SIDE_CHARS))
+    def premise(self, cause: Cause) -> Iterator[Quote]:
+        """The premise that a chain ends in, unless it is not on record."""
+        if self._on_record(cause.root) is not None:
+            yield self.side(cause.root)
+
+    def present(self, cause: Cause) -> Iterator[Quote]:
+        """The text that holds in the place of an item now, by the event against it; none if nothing replaced it."""
+        if cause.reason in _REPLACING and not cause.root:
+            yield self.side(cause.ref)
+            return
+        if cause.reason in {Reason.SUSPECTED, Reason.SOURCE_CHANGED} and not cause.root:
+            yield from self._said(cause.ref)
+            return
+        match None if cause.epoch is None else self._event(cause.epoch).payload:
+            case Item(id=name):
+                yield self.side(name)
+            case Supersede(successor=successor):
+                yield self.side(successor)
+            case Verdict(pair=pair) | Suspect(pair=pair):
+                yield from self._said(pair.evidence)
+
+    def _said(self, digest: str) -> Iterator[Quote]:
+        label, text = self.observed(digest)
+        if text:
+            yield Quote(label, cut(text, SOURCE_CHARS))
+
+    def _event(self, epoch: int) -> Event:
+        if epoch not in self._events:
+            self._events[epoch] = self.log.event(epoch)
+        return self._events[epoch]
+
+    def _on_record(self, name: str) -> Item | None:
+        if name in self.held:
+            return self.held[name].item
+        if name not in self._others:
+            event = self.log.named(EventKind.RECORD, name)
+            self._others[name] = event.payload if event is not None and isinstance(event.payload, Item) else None
+        return self._others[name]
+
+    def item(self, name: str) -> Item:
+        """An item, judged or not."""
+        return self._on_record(name) or self.log.item(name)
+
+    def side(self, name: str) -> Quote:
+        """The text of an item, as a quote."""
+        return Quote(f"{name} says", cut(self.says(self.item(name)), SIDE_CHARS))
 
     def _mark(self, name: str, epoch: int | None) -> Event | None:
         return next((mark for mark in self.held[name].marks if mark.epoch == epoch), None)

@@ -6,7 +6,18 @@ from typing import Literal
 
 import msgspec
 
+from readmit.pages.page_values import Heading
 from readmit.records.base import Time
+from readmit.text.english import counted
+
+WAITING = {
+    "draft": "A draft that nobody has confirmed.",
+    "settlement": "An agent says that a duty is done; nobody has settled it.",
+    "dispute": "These contradict each other; none of them is acted on.",
+    "limit": "It is beyond a limit of the policy.",
+    "contested": "These were written without knowledge of each other; none of them stands.",
+}
+"""A sentence about each kind of thing that waits."""
 
 
 class RememberedLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,9 +49,11 @@ class WaitingLine(msgspec.Struct, frozen=True, kw_only=True):
     """Something that a person decides."""
 
     id: str
-    kind: Literal["draft", "settlement", "dispute", "limit"]
+    kind: Literal["draft", "settlement", "dispute", "limit", "contested"]
     by: str
     texts: tuple[str, ...]
+    items: tuple[str, ...] = ()
+    """The items whose texts these are; empty for an act beyond a limit."""
     duty: str = ""
     """The duty that a settlement would end."""
 
@@ -72,3 +85,26 @@ class ProjectReport(msgspec.Struct, frozen=True, kw_only=True):
     """The newest first."""
     elsewhere: int = 0
     """Statements of other checkouts and packages of the repository."""
+
+    @property
+    def heading(self) -> Heading:
+        """Title and facts of its page."""
+        return Heading(
+            workspace=self.task,
+            title=self.checkout.rpartition("/")[2] or self.checkout,
+            facts=(
+                ("Checkout", self.checkout),
+                ("Remembered", counted(len(self.remembered), "statement")),
+                ("No longer holds", counted(len(self.fell), "statement")),
+                ("Elsewhere", f"{counted(self.elsewhere, 'statement')} of other checkouts or packages"),
+            ),
+            made=self.made,
+        )
+
+    @property
+    def by_writer(self) -> list[tuple[str, list[RememberedLine]]]:
+        """The statements that stand, by their writer."""
+        found: dict[str, list[RememberedLine]] = {}
+        for one in self.remembered:
+            found.setdefault(one.by, []).append(one)
+        return list(found.items())

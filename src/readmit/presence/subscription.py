@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from math import inf
 from typing import TYPE_CHECKING, Self
@@ -187,6 +188,23 @@ class Lookout:
         """The most seconds until the next look."""
         longest = _AGAIN_SECONDS if self._lost is not None or self.listener is None else self.listener.patience
         return max(_SOONEST_SECONDS, min(self._every, longest, self._view.left()))
+
+    async def announced(self) -> None:
+        """Await a sign of a commit, or the time to look again, in an event loop."""
+        # Imported here: programs without an event loop need none of it.
+        import asyncio
+
+        if self.listener is None:
+            return
+        loop, rung, files = asyncio.get_running_loop(), asyncio.Event(), self.listener.files
+        for file in files:
+            loop.add_reader(file, rung.set)
+        try:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(rung.wait(), self.pause())
+        finally:
+            for file in files:
+                loop.remove_reader(file)
 
     def wake(self) -> None:
         """End a wait, from any thread."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from readmit.records.error_types import RecordError
 
@@ -43,6 +43,14 @@ def explained_call(call: Callable[P, R]) -> Callable[P, R]:
             raise RecordError(_misfit(call, args, kwargs)) from None
 
     return fitting
+
+
+def bound(call: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, Any]:
+    """The arguments of a call of a method by their names, its own object first. Refused as ``explained_call`` does."""
+    try:
+        return inspect.signature(call).bind(*args, **kwargs).arguments
+    except TypeError:
+        raise RecordError(_misfit(call, args, kwargs)) from None
 
 
 def check_fields(verb: Callable[..., object], fields: Mapping[str, object], known: type) -> None:

@@ -5,6 +5,7 @@
     │   └── ScenarioError   a scenario step is: the message gives its path
     ├── UnknownError        an id that nothing was recorded under
     ├── ConflictError       an id was used before for something else, or a link would form a cycle
+    ├── CredentialError     no credential, or one that does not count: the server does not know who is calling
     ├── NotAllowedError     this principal may not do that
     ├── RateError           this principal ended, or opened for others, too much in too short a time
     ├── LeaseError          an agent's lease ran out, so it counts as departed; or this clock cannot judge leases
@@ -55,6 +56,10 @@ class UnknownError(ReadmitError, LookupError):
 
 class ConflictError(ReadmitError):
     """The id is taken by different content, or a link would form a cycle."""
+
+
+class CredentialError(ReadmitError):
+    """The request names no caller: its credential is missing, unknown, expired, revoked or for somebody else."""
 
 
 class NotAllowedError(ReadmitError):

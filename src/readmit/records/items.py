@@ -8,7 +8,7 @@ status belong to the log, not to the item: an item never changes.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -164,6 +164,11 @@ BINDING = (Obligation, *CONSTRAINTS)
 """The kinds that bind somebody."""
 
 AnyItem = Fact | Obligation | Frontier | RoleConstraint | InterfaceConstraint
+if TYPE_CHECKING:
+    ReadItem = Item
+else:
+    ReadItem = AnyItem
+"""``Item`` in records that are also read from JSON, where its ``kind`` says which one it is."""
 
 KINDS: dict[type[Item], Kind] = {
     Fact: Kind.FACT,

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import logging
 import secrets
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from readmit.log.audit_trail import StoredDecision
 from readmit.presence.departure import departure_of, own_name
@@ -43,6 +46,9 @@ if TYPE_CHECKING:
     from readmit.writing.writer import Writer
 
 logger = logging.getLogger("readmit")
+
+stages_reported: ContextVar[Callable[[str], object] | None] = ContextVar("stages_reported", default=None)
+"""Hears of each stage of a return that begins: ``read``, ``look``, ``decide``, ``commit``."""
 
 
 class Addressee(NamedTuple):
@@ -111,16 +117,21 @@ class Desk:
         def asked() -> Request:
             return self.ask(departed, identity, purpose=purpose, addressee=addressee)
 
+        report = stages_reported.get() or _unheard
+        report("read")
         with self.log.reading():
             request = asked()
             read = self._read(departed, request, unprepared)
+        report("look")
         written, examined = look_before(self, request, read) if isinstance(read, Snapshot) else LookBefore()
         if isinstance(read, Snapshot) and written is not None:
             examined = None
             with self.log.reading():
                 epoch, request = request.epoch, asked()
                 read = with_looks(self.log, read, epoch, written, request) or self._read(departed, request, unprepared)
+        report("decide")
         outcome = _decided(request, read, examined)
+        report("commit")
         with self.log.atomic():
             if self.log.head != request.epoch:
                 request = asked()
@@ -163,10 +174,16 @@ class Desk:
         )
         return checked(request, what="return")
 
-    def rehearse(self, departed: Checkpoint, identity: Identity, *, purpose: str | None) -> DecidedRequest:
-        """A return as it would be decided at the end of the log. Nothing is written, and no source is looked at."""
+    def rehearse(
+        self, departed: Checkpoint, identity: Identity, *, purpose: str | None, policy: Policy | None = None
+    ) -> DecidedRequest:
+        """A return as it would be decided at the end of the log, or under another policy.
+
+        Nothing is written, and no source is looked at.
+        """
         with self.log.reading():
             request = self.ask(departed, identity, purpose=purpose)
+            request = request if policy is None else replace(request, policy=policy)
             return DecidedRequest(request, _decided(request, self._read(departed, request, "", rehearsed=True)))
 
     def look(self, identity: Identity, *, purpose: str | None = None) -> Looked | None:
@@ -253,6 +270,10 @@ class Desk:
         asker, instance = who(require("identity", identity, Identity)), instance_of(secret)
         self.writer.author.acts_for(asker.principal)
         return lambda: Asker(asker, instance, self.policy, self.writer.clock(), self.keys.handed_over.read)
+
+
+def _unheard(_stage: str) -> None:
+    """Nothing listens."""
 
 
 def instance_of(secret: object) -> str:

@@ -24,7 +24,7 @@ from readmit.records.decisions import Decision, Envelope, Examination, Returned,
 from readmit.records.error_types import ExposureError, RecordError, SealError, TamperedError, UnknownError
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
-from readmit.records.items import Item
+from readmit.records.items import ReadItem
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason, State
 from readmit.records.retractions import Retractions, RetractionView
@@ -55,9 +55,9 @@ class Bundle(msgspec.Struct, frozen=True):
 
     view: ReturnView
     envelope: Envelope
-    items: tuple[Item, ...]
+    items: tuple[ReadItem, ...]
     experiences: tuple[Experience, ...]
-    withdrawn: tuple[Item, ...] = ()
+    withdrawn: tuple[ReadItem, ...] = ()
     """Items that the agent held and that no longer hold, if the policy hands over their texts."""
     salts: Mapping[str, bytes] = {}
     """By digest, the bytes that the view's digests cover before the content."""
@@ -89,7 +89,7 @@ class RetractionBundle(msgspec.Struct, frozen=True):
 
     notice: RetractionView
     envelope: Envelope
-    withdrawn: tuple[Item, ...] = ()
+    withdrawn: tuple[ReadItem, ...] = ()
     """The items that the agent held, if the policy hands over their texts."""
     salts: Mapping[str, bytes] = {}
     """By digest, the bytes that the digests cover before the items."""

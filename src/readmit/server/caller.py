@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from readmit.records.base import Name, Time
+from readmit.remote.verb_table import RIGHTS, Right
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Right: TypeAlias = Literal["agent", "write", "inspect", "admin"]
-"""A right of a credential.
-
-- ``agent``: depart, return, expose, acknowledge, read through the view, observe and draft, as the caller itself.
-- ``write``: every verb of ``Workspace`` that writes, as the caller itself.
-- ``inspect``: read items, reasons, past returns, the log and the audit, and the pages.
-- ``admin``: the verbs of ``workspace.admin``, as ``owner``, and the keys.
-"""
-RIGHTS: tuple[Right, ...] = get_args(Right)
+__all__ = ["RIGHTS", "Caller", "Credentials", "Right"]
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +27,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     credential: str
     """The public id of the credential, for logs and rate limits. Never the secret."""
     expires: Time | None = None
+    per_minute: int | None = None
+    """Requests a minute; by default the server's limit."""
 
 
 class Credentials(Protocol):

@@ -161,25 +161,12 @@ class AsyncSubscription:
                 while not self._is_closed:
                     if found := await self._agent.run(lambda _: self._lookout.look(waits=True)):
                         return found
-                    await self._rung()
+                    if not self._is_closed:
+                        await self._lookout.announced()
             finally:
                 if self._is_closed:
                     self._stop()
         return ()
-
-    async def _rung(self):
-        """Wait for a sign of a commit, or until it is time to look again."""
-        if self._is_closed or self._lookout.listener is None:
-            return
-        loop, rung, files = asyncio.get_running_loop(), asyncio.Event(), self._lookout.listener.files
-        for file in files:
-            loop.add_reader(file, rung.set)
-        try:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(rung.wait(), self._lookout.pause())
-        finally:
-            for file in files:
-                loop.remove_reader(file)
 
     def close(self):
         """End it."""

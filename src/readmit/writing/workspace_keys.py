@@ -46,6 +46,8 @@ class Keys:
 
     def __init__(self, writer: Writer, directory: Path | None) -> None:
         self.writer = writer
+        self.folder = directory
+        """The folder of the store's keys; none if they are in memory."""
         self._log = log = writer.log
         self._ring = partial(_ring, directory, MemoryRing())
         self.handed_over: Watermark = MemoryWatermark()

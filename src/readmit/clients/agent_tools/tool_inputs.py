@@ -58,7 +58,13 @@ class DepartInput(Record, kw_only=True):
     """Nothing: it says that this session leaves. The next start says what fell meanwhile."""
 
 
-ToolInput: TypeAlias = RememberInput | RecallInput | WhatChangedInput | WhyInput | SettleInput | DepartInput
+class ComeBackInput(Record, kw_only=True):
+    """Nothing: it says that this agent returns. The answer holds what it may still act on."""
+
+
+ToolInput: TypeAlias = (
+    RememberInput | RecallInput | WhatChangedInput | WhyInput | SettleInput | DepartInput | ComeBackInput
+)
 INPUTS: Mapping[str, type[ToolInput]] = {
     "remember": RememberInput,
     "recall": RecallInput,
@@ -68,13 +74,15 @@ INPUTS: Mapping[str, type[ToolInput]] = {
     "depart": DepartInput,
 }
 """Every tool, with what it takes. The owner's and the overseers' verbs are not among them."""
+AGENT_INPUTS: Mapping[str, type[ToolInput]] = {**INPUTS, "come_back": ComeBackInput}
+"""The tools of an agent that no hook brings back."""
 
 
-def tool_input(name: str, given: Mapping[str, Any]) -> ToolInput:
+def tool_input(name: str, given: Mapping[str, Any], inputs: Mapping[str, type[ToolInput]] = INPUTS) -> ToolInput:
     """The checked input of a tool; the error names the field."""
-    kind = INPUTS.get(name)
+    kind = inputs.get(name)
     if kind is None:
-        raise RecordError(f"tool: {shown(name)} is not one of {', '.join(INPUTS)}")
+        raise RecordError(f"tool: {shown(name)} is not one of {', '.join(inputs)}")
     for field, value in given.items():
         if isinstance(value, str) and replace_hidden(value, lambda _: "") != value:
             raise RecordError(f"{name}.{one_line(field)}: it holds control or invisible characters; leave them out")

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.clients.agent_tools.session_tools import SETTLE_DRAFT
+from readmit.clients.agent_tools.view_tools import SETTLE_DRAFT
 from readmit.clients.memory_import import imported_lines
 from readmit.diagnosis.cause_words import sentence
 from readmit.diagnosis.item_states import read_items
-from readmit.pages.project_values import FallenLine, ProjectReport, RememberedLine, SessionLine, WaitingLine
-from readmit.records.acts.event import Checkpoint, Dispute, EventKind
+from readmit.pages.gather_waits import waiting_lines
+from readmit.pages.project_values import FallenLine, ProjectReport, RememberedLine, SessionLine
+from readmit.records.acts.event import Checkpoint
 from readmit.records.acts.operation import Exposed
 from readmit.records.decisions import Returned
 from readmit.records.evidence import Evidence
-from readmit.records.items import Item, Obligation
 from readmit.records.probes import FileProbe
 from readmit.records.reasons import Reason, State
 from readmit.state.past_returns import decision_of
 from readmit.text.escapes import shorten_digests
 from readmit.workspace.workspace import desk_of
-from readmit.writing.limits import waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from readmit.clients.project import Project
-    from readmit.diagnosis.item_states import ListedItem, Listing
+    from readmit.diagnosis.item_states import Listing
     from readmit.log.log import Log
     from readmit.records.decisions import Cause
     from readmit.records.identity import Identity
+    from readmit.records.items import Item
     from readmit.workspace.workspace import Workspace
 
 _REPLACED = frozenset({Reason.SUPERSEDED, Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED, Reason.FRONTIER_MOVED})
@@ -64,7 +64,7 @@ class _Report:
             made=now,  # type: ignore[arg-type]  # a moment, from the writer's clock
             remembered=tuple(self._remembered()),
             fell=tuple(fell),
-            waits=tuple(self._waits()),
+            waits=tuple(waiting_lines(self._log, self._here, settle_draft=SETTLE_DRAFT)),
             sessions=tuple(self._sessions()),
             elsewhere=sum(one.state is None for name, one in self._listing.items.items() if name not in self._here),
         )
@@ -114,28 +114,6 @@ class _Report:
     def _below(self, path: str) -> str:
         return path.removeprefix(f"{self._project.worktree}/")
 
-    def _waits(self) -> Iterator[WaitingLine]:
-        for name, one in self._here.items():
-            if _is_waiting_draft(one):
-                duties = [each for each in one.item.depends_on if name.startswith(SETTLE_DRAFT)]
-                yield WaitingLine(
-                    id=name,
-                    kind="settlement" if duties else "draft",
-                    by=one.item.by,
-                    texts=(one.item.text, *(self._listing.items[duty].item.text for duty in duties)),
-                    duty=duties[0] if duties else "",
-                )
-        open_disputes = {
-            cause.ref for one in self._here.values() for cause in one.causes if cause.reason is Reason.DISPUTED
-        }
-        for dispute in sorted(open_disputes):
-            event = self._log.named(EventKind.DISPUTE, dispute)
-            if event is not None and isinstance(said := event.payload, Dispute):
-                texts = tuple(self._listing.items[item].item.text for item in said.items if item in self._here)
-                yield WaitingLine(id=dispute, kind="dispute", by=event.by, texts=texts)
-        for event in waiting(self._log):
-            yield WaitingLine(id=event.name, kind="limit", by=event.by, texts=(getattr(event.payload, "limit", ""),))
-
     def _sessions(self) -> list[SessionLine]:
         found: dict[str, SessionLine] = {}
         asked: dict[str, Identity] = {}
@@ -159,11 +137,3 @@ class _Report:
                         name=before.name, at=event.learnt, left=True, handed=before.handed, withdrawn=before.withdrawn
                     )
         return sorted(found.values(), key=lambda one: one.at, reverse=True)[:_MOST_SESSIONS]
-
-
-def _is_waiting_draft(one: ListedItem) -> bool:
-    return (
-        one.item.drafted is not None
-        and not isinstance(one.item, Obligation)
-        and {cause.reason for cause in one.causes} == {Reason.DRAFT_UNCONFIRMED}
-    )
