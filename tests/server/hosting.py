@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import threading
 import time
@@ -88,7 +87,7 @@ def serving(store: Any, credentials: Credentials, *, port: int = 0, **settings: 
         bound.bind(("127.0.0.1", port))
         config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=2, ws="none")
         server = uvicorn.Server(config)
-        thread = threading.Thread(target=lambda: asyncio.run(server.serve([bound])), daemon=True)
+        thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
         thread.start()
         while not server.started:
             assert thread.is_alive(), "the server did not start"
