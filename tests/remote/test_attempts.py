@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
+import subprocess
+import sys
 import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -110,6 +112,12 @@ def test_a_server_that_was_never_there_is_named() -> None:
         port = held.getsockname()[1]
     with pytest.raises(StoreError, match=rf"^http://127.0.0.1:{port} does not answer: "):
         connect(f"http://127.0.0.1:{port}", key=KEY, patience=0.3)
+
+
+def test_without_its_package_the_command_that_installs_it_is_named() -> None:
+    program = "import sys; sys.modules['httpx2'] = None; import readmit.remote; readmit.remote.connect"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "StoreError: httpx2 is not installed; run: pip install 'readmit[remote]'" in done.stderr
 
 
 def test_a_redirect_is_not_followed() -> None:
