@@ -303,6 +303,6 @@ def test_the_service_says_how_it_is(host: Hosted) -> None:
         assert nobody.get("/ready").json() == {"status": "ok"}
         assert nobody.get("/v1/openapi.json").json()["openapi"] == "3.1.0"
         counts = nobody.get("/metrics").text
-    assert 'readmit_requests_total{verb="observe",status="200"}' in counts
-    assert 'readmit_returns_total{kind="admitted"}' in counts
+    assert 'readmit_request_duration_seconds_count{verb="observe",status="200"}' in counts
+    assert 'readmit_returns_total{outcome="admitted",reason=""}' in counts
     assert TEAM not in counts
