@@ -96,7 +96,7 @@ test-clients: setup ## Drive real coding-agent clients with readmit's hooks; nee
 
 test-typescript: setup ## Build the TypeScript client and test it in Node against a real server; needs npm and node
 	cd $(TYPESCRIPT) && npm ci --no-fund --no-audit --loglevel error
-	READMIT_TYPESCRIPT=1 $(BIN)/python -m pytest tests/remote/test_typescript.py $(PYTEST_ARGS)
+	READMIT_TYPESCRIPT=1 $(BIN)/python -m pytest -m "not backends" tests/remote/test_typescript.py $(PYTEST_ARGS)
 
 test-inspector: setup ## Open the inspector in Chromium, and check it with axe-core; needs npm and chromium
 	npm ci --ignore-scripts --no-audit --no-fund --prefix tests/server/inspector/axe

@@ -8,9 +8,10 @@ import signal
 import subprocess
 import sys
 from collections import defaultdict
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -110,15 +111,32 @@ def fresh_url(server: Server) -> Callable[[], str]:
 ROOMS_ON_BOTH = {"attacks", "diagnosis", "pages", "presence", "records", "returning", "state", "workspace", "writing"}
 
 
+ON_A_SERVER: dict[str, list[pytest.MarkDecorator]] = {
+    "workspace/test_agents.py": [],
+    "returning/test_delivery.py": [],
+    "returning/test_retractions.py": [pytest.mark.slow],
+    "writing/test_replacing.py": [pytest.mark.slow],
+    "rules/test_duties.py": [pytest.mark.slow],
+    "rules/test_which_item_stands.py": [pytest.mark.slow],
+    "invalidate/test_lifecycle.py": [pytest.mark.slow],
+}
+"""Stories that are also played over HTTP, on a server with a key for each principal: the same tests, another handle."""
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run the scenes of these packages on both stores. A test that names a file, or opens many stores, uses SQLite."""
     room = Path(str(metafunc.module.__file__)).parent.name
     played = getattr(metafunc.module, "Scene", None) is scene.Scene or getattr(metafunc.module, "Team", None) is Team
     of_a_scene = played and room in ROOMS_ON_BOTH
     own = is_hypothesis_test(metafunc.function) or {"place", "tmp_path"} & set(metafunc.fixturenames)
+    stores: list[Any] = ["sqlite"]
     if of_a_scene and not own:
         slow = [pytest.mark.slow] if metafunc.definition.get_closest_marker("many_events") else []
-        metafunc.parametrize("kind_of_store", ["sqlite", pytest.param("postgres", marks=slow)])
+        stores.append(pytest.param("postgres", marks=slow))
+    if played and not own and (module := f"{room}/{Path(str(metafunc.module.__file__)).name}") in ON_A_SERVER:
+        stores.append(pytest.param("http", marks=ON_A_SERVER[module]))
+    if len(stores) > 1:
+        metafunc.parametrize("kind_of_store", stores)
 
 
 def pytest_collection_finish() -> None:
@@ -159,14 +177,23 @@ def kind_of_store() -> str:
 
 
 @pytest.fixture(autouse=True)
-def _played_on(kind_of_store: str, request: pytest.FixtureRequest) -> None:
+def _played_on(kind_of_store: str, request: pytest.FixtureRequest) -> Iterator[None]:
     if kind_of_store == "sqlite":
+        yield
         return
-    server: Server = request.getfixturevalue("server")
-    request.getfixturevalue("monkeypatch").setattr(scene, "place", server.next_store())
-    # Tests share a store whose workspaces were renamed: to keys that knew them before, they would be rolled back.
-    keys = request.getfixturevalue("tmp_path_factory").mktemp("keys")
-    request.getfixturevalue("monkeypatch").setenv("READMIT_KEYS", str(keys))
+    patch: pytest.MonkeyPatch = request.getfixturevalue("monkeypatch")
+    with ExitStack() as calls:
+        if kind_of_store == "postgres":
+            server: Server = request.getfixturevalue("server")
+            patch.setattr(scene, "place", server.next_store())
+            # Tests share a store whose workspaces were renamed: keys that knew them before would see them rolled back.
+            keys = request.getfixturevalue("tmp_path_factory").mktemp("keys")
+            patch.setenv("READMIT_KEYS", str(keys))
+        elif kind_of_store == "http":
+            from tests.remote.served import opener
+
+            patch.setattr(scene, "open_team", opener(request.getfixturevalue("tmp_path"), patch, calls))
+        yield
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

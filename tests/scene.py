@@ -37,6 +37,11 @@ def place() -> str:
     return ":memory:"
 
 
+def open_team(path: Path | str, **how: Any) -> Workspace:
+    """Open the workspace of a scene: in its store, or on a server over it (``conftest``)."""
+    return Workspace.open(path, **how)
+
+
 class Clock:
     """A clock that the test moves, or that ticks at each reading, so that equal stories have equal times.
 
@@ -60,7 +65,7 @@ class Scene:
         self.path = path = place() if path is None else path
         # Nothing beside what a duty needs, so that a story about one item is about that item alone.
         rules = Policy(evidence={"overseers": ("boss",)}, returns={"fill": "never"}).changed(**policy)
-        self.team = Workspace.open(path, name=name, policy=rules, clock=self.clock)
+        self.team = open_team(path, name=name, policy=rules, clock=self.clock)
         self.source = self.team.observe("The hotel and the train confirm.", by="bob")
         self.outcome: Return | None = None
         self.keeps = False

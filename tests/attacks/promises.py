@@ -100,6 +100,7 @@ PROMISES: dict[str, Promise] = {
             "attacks/test_boundaries.py::test_a_view_of_one_tenant_does_not_open_in_another",
             "log/test_postgres.py::test_a_plain_connection_sees_one_workspace_or_none",
             "log/test_postgres.py::test_a_plain_connection_writes_to_one_workspace_or_none",
+            "server/inspector/test_pages_served.py::test_another_teams_workspace_is_like_one_that_is_not_there",
         ),
     ),
     "S6": Promise("file", ("backends/test_scopedmem.py::TestScopedMem",)),
@@ -124,6 +125,7 @@ PROMISES: dict[str, Promise] = {
             "attacks/test_boundaries.py::test_a_hostile_text_cannot_leave_its_block",
             "attacks/test_boundaries.py::test_an_explanation_is_safe_to_print",
             "trust/test_render.py::test_no_ignorable_character_passes_but_the_joiners",
+            "server/inspector/test_pages_served.py::test_hostile_texts_stay_texts",
         ),
     ),
     "S10": Promise(
@@ -164,6 +166,7 @@ PROMISES: dict[str, Promise] = {
             "server/access/test_issued_tokens.py",
             "server/access/test_entrance.py",
             "server/test_http_server.py",
+            "server/inspector/test_sessions.py",
         ),
     ),
 }

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 from click.testing import CliRunner, Result
 
 from readmit.cli import main
@@ -33,6 +34,13 @@ def run(*args: object, input: str | bytes | None = None, status: int | None = 0,
     shown = f"{done.output}\n{done.exception!r}"
     assert status is None or done.exit_code == status, shown
     return done
+
+
+def parsed(name: str, words: str) -> dict[str, Any]:
+    """The options that a command reads from a line."""
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    return command.make_context(name, shlex.split(words), obj=None).params
 
 
 def paste(command: str, db: object, **filled: str) -> Result:

@@ -23,6 +23,13 @@ def test_a_slot_is_written(team: str) -> None:
     assert "Stands now" in Path("slot.html").read_text(encoding="utf-8")
 
 
+def test_an_item_is_written(team: str) -> None:
+    assert said("page", "--item", "h0", "--to", "item.html", "--db", team) == {"item": "h0", "output": "item.html"}
+    page = Path("item.html").read_text(encoding="utf-8")
+    assert "stands now" in page
+    assert "What rests on it" in page
+
+
 def test_a_person_reads_where_it_is_and_for_whom(team: str) -> None:
     run("return", *WHO, "--db", team)
     printed = run("page", "--to", "page.html", "--db", team).stdout
@@ -31,7 +38,7 @@ def test_a_person_reads_where_it_is_and_for_whom(team: str) -> None:
 
 def test_what_makes_no_sense_together_is_refused(team: str) -> None:
     assert (
-        "give one of RETURN, --slot and --project"
+        "give one of RETURN, --item, --slot and --project"
         in run("page", "r", "--slot", "x", "--to", "p", "--db", team, status=2).stderr
     )
     assert "--task has no use without --slot" in run("page", "--task", "t", "--to", "p", "--db", team, status=2).stderr

@@ -75,7 +75,7 @@ def test_one_command_starts_a_store_and_prints_a_key_that_opens_it(folder: Path)
     try:
         (command,) = re.findall(r"curl -H 'Authorization: (Bearer rk_\w+)' (\S+)", server.said)
         answer = httpx.get(command[1], headers={"Authorization": command[0]})
-        assert answer.json() == {"entries": [{"name": "default", "epoch": 1}], "next": None}
+        assert answer.json() == {"entries": [{"name": "default", "epoch": 1, "principal": "me"}], "next": None}
         (key,) = said("credentials", "list")["credentials"]
         said("credentials", "revoke", key["id"])
         assert httpx.get(command[1], headers={"Authorization": command[0]}).status_code == 401, "at once"

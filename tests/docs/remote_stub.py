@@ -7,17 +7,19 @@ import inspect
 import re
 import sys
 import typing
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from readmit.remote import Verb, verbs
-from readmit.remote.remote_verbs import LISTINGS, OTHERWISE
-from readmit.remote.wire_values import ListPage
 from tests.conftest import ROOT
 from tests.docs.async_stub import formatted, imports_of_handles, members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# Imported by name: what is in these rooms is private.
+verb_methods: Any = import_module("readmit.remote.remote_verbs")
+LISTINGS, OTHERWISE = verb_methods.LISTINGS, verb_methods.OTHERWISE
 STUB = ROOT / "src" / "readmit" / "remote" / "remote_handles.pyi"
 
 HEAD = """# Written by `python -m tests.docs.remote_stub` from the table of verbs. Do not edit.
@@ -62,6 +64,7 @@ AGENT = (
     f"{COME_BACK}    def present(self, *, lease: timedelta | float, epoch: int | None = None, "
     "token: int | None = None) -> RemotePresentAgent: ...\n"
     "    def settle(self, obligation: str, *, reason: str = '') -> int: ...\n"
+    "    def search(self, query: str | None = None, *, limit: int | None = None) -> SearchAnswer: ...\n"
 )
 WORKSPACE = """    @property
     def name(self) -> str: ...
@@ -181,7 +184,7 @@ def _listed(verb: Verb) -> str:
     fields = [name for name in verb.given.__struct_fields__ if name != "limit"]
     named += ["*"] if fields else []
     named += [f"{name}: {'int | ' if name == 'after' else ''}str | None = None" for name in fields]
-    is_paged = typing.get_origin(verb.result) is ListPage
+    is_paged = "after" in verb.given.__struct_fields__
     answer = f"Iterator[{_named(typing.get_args(verb.result)[0])}]" if is_paged else _named(verb.result)
     return f"    def {verb.name}(self{''.join(f', {one}' for one in named)}) -> {answer}: ...\n"
 
@@ -205,7 +208,7 @@ def _imports() -> str:
 
 
 def _of_the_wire() -> set[str]:
-    kinds = {ROWS[name].result for name in (*LISTINGS, "waiting")}
+    kinds = {ROWS[name].result for name in (*LISTINGS, "waiting", "search")}
     inner = {part for kind in kinds for part in (typing.get_args(kind) or (kind,)) if inspect.isclass(part)}
     return {f"from {kind.__module__} import {kind.__name__}" for kind in inner if kind.__module__ != "builtins"}
 

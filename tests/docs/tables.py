@@ -19,9 +19,7 @@ import msgspec
 from readmit import DutyState, Policy, Reason
 from readmit.records.acts.kinds import KINDS, load_declared_elsewhere
 from readmit.records.reasons import PRECEDENCE
-from readmit.server.server_metrics import exposed_name
-from readmit.telemetry.measures import MEASURES
-from readmit.telemetry.spans import SPANS
+from readmit.telemetry import MEASURES, SPANS
 from readmit.types import Trouble
 from tests.conftest import ROOT
 from tests.docs.surface import PUBLIC, error_tree, table
@@ -174,8 +172,7 @@ def spans() -> str:
 def measures() -> str:
     """Every measure, with its name in both worlds."""
     rows = [
-        (_code(one.name), _code(exposed_name(one)), one.kind, one.says, ", ".join(map(_code, one.labels)))
-        for one in MEASURES
+        (_code(one.name), _code(one.exposed), one.kind, one.says, ", ".join(map(_code, one.labels))) for one in MEASURES
     ]
     return _table(("OpenTelemetry", "`/metrics`", "kind", "meaning", "labels"), rows)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.pages import return_page, slot_page
+from readmit.pages import item_page, return_page, slot_page
 from readmit.scenario.document import shipped
 from readmit.scenario.play import played
 from tests.pages import stories
@@ -84,7 +84,8 @@ def pages() -> dict[str, str]:
     returns = {
         story.__name__: return_page(story().team) for story in (stories.chained, stories.partial, stories.hostile)
     }
-    return travel | returns | {"slot": slot_page(stories.hotel().team, "hotel")}
+    hotel = stories.hotel().team
+    return travel | returns | {"slot": slot_page(hotel, "hotel"), "item": item_page(hotel, "h0")}
 
 
 def browse(page: Path, *options: str) -> subprocess.CompletedProcess[str]:

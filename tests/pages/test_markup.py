@@ -10,13 +10,12 @@ from xml.etree import ElementTree as ET
 import pytest
 from jinja2 import DictLoader, UndefinedError
 
-from readmit.diagnosis.history import newest_return
-from readmit.pages import return_page, slot_page
+from readmit.pages import item_page, return_page, slot_page
 from readmit.pages.drawings import premises, timeline, wrapped
-from readmit.pages.gather_return import return_values
 from readmit.pages.page_templates import page_environment, page_text, standalone
 from tests.conftest import ROOT
 from tests.pages import stories
+from tests.pages.newest import newest_values
 from tests.scene import START
 
 if TYPE_CHECKING:
@@ -98,10 +97,13 @@ def test_a_template_links_to_its_own_place_or_to_what_the_page_gives() -> None:
             assert re.match(r"#(main|\{\{ anchor \}\})$|\{\{ (link|to|here|near|there)\(", address), (name, address)
 
 
-@pytest.mark.parametrize("page", ["return", "slot"])
+@pytest.mark.parametrize("page", ["return", "slot", "item"])
 def test_hostile_texts_add_no_element_and_no_attribute(page: str) -> None:
     team = stories.hostile().team
-    html = return_page(team) if page == "return" else slot_page(team, "<b>slot</b>")
+    html = {
+        "return": lambda: return_page(team), "slot": lambda: slot_page(team, "<b>slot</b>"),
+        "item": lambda: item_page(team, "rests"),
+    }[page]()  # fmt: skip
     tags = Tags(html)
     assert {tag for tag, _ in tags.elements} <= set(PLAIN.split())
     names = {name for _, attributes in tags.elements for name in attributes}
@@ -135,7 +137,7 @@ def test_only_style_sheets_are_put_into_a_page_as_they_are() -> None:
 @pytest.mark.parametrize("story", [stories.chained, stories.hostile])
 def test_a_drawing_can_be_a_file_of_its_own(story: Callable[[], Scene]) -> None:
     log = story().team._desk.log
-    page = return_values(log, newest_return(log), now=START)
+    page = newest_values(log, START)
     drawings = [timeline(page.departed, page.returned, page.happenings), *map(premises, page.fallen)]
     assert len(drawings) == 3
     for drawing in drawings:

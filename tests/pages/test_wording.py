@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit import Policy
-from readmit.diagnosis.history import newest_return
-from readmit.pages.gather_return import return_values
+from tests.pages.newest import newest_values
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def test_an_event_is_worded(name: str) -> None:
     write(scene.team)
     scene.come_back()
     log = scene.team._desk.log
-    happened = return_values(log, newest_return(log), now=scene.now).happenings
+    happened = newest_values(log, scene.now).happenings
     assert [(one.lane, one.words) for one in happened] == [(lane, words)]
 
 
@@ -75,5 +74,5 @@ def test_the_moment_that_an_event_names_is_written_out() -> None:
     scene.team.close_validity("a", end=scene.now + HOUR, by="bob")
     scene.come_back()
     log = scene.team._desk.log
-    (one,) = return_values(log, newest_return(log), now=scene.now).happenings
+    (one,) = newest_values(log, scene.now).happenings
     assert one.words == "a is true until 2026-03-01 10:00:00 UTC, by bob"

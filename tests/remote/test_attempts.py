@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
+import subprocess
+import sys
 import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -68,6 +70,13 @@ def test_patience_ends(asked: str) -> None:
         assert time.monotonic() - begun < 5
 
 
+def test_a_limit_of_the_policy_is_an_error_at_once() -> None:
+    with Scripted(HELLO, problem("RateError", 429, "it waits for an overseer")) as server:
+        with pytest.raises(RateError, match="it waits for an overseer"):
+            connected(server).revoke("h")
+        assert len(posted(server)) == 1
+
+
 def test_an_answer_that_was_lost_is_asked_for_again_under_the_same_key() -> None:
     with Scripted(
         HELLO, LOST, Answer(502, "<h1>Bad gateway</h1>", media_type="text/html"), Answer(200, "d1")
@@ -103,6 +112,12 @@ def test_a_server_that_was_never_there_is_named() -> None:
         port = held.getsockname()[1]
     with pytest.raises(StoreError, match=rf"^http://127.0.0.1:{port} does not answer: "):
         connect(f"http://127.0.0.1:{port}", key=KEY, patience=0.3)
+
+
+def test_without_its_package_the_command_that_installs_it_is_named() -> None:
+    program = "import sys; sys.modules['httpx2'] = None; import readmit.remote; readmit.remote.connect"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "StoreError: httpx2 is not installed; run: pip install 'readmit[remote]'" in done.stderr
 
 
 def test_a_redirect_is_not_followed() -> None:

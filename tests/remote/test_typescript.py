@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,6 +66,23 @@ def test_it_works_in_node_against_a_real_server(tmp_path: Path) -> None:
         said = run("node", "--test", *tests, READMIT_URL=host.url)
     assert "# fail 0" in said
     assert "# skipped 0" in said
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_built")
+def test_two_agents_in_two_processes_work_on_one_server() -> None:
+    said = run(sys.executable, "examples/two_agents/run.py", cwd=ROOT).splitlines()
+    assert said[1:] == [
+        "A2 booked Sunrise",
+        "A1 is away",
+        "A2 booked Riverside instead",
+        "A1 is admitted with o_h, h1",
+        "  Know the hotel",
+        "  Riverside Hotel is booked",
+        "A1 works on",
+        "A2 withdrew h1",
+        "A1 hears that h1 is revoked",
+    ]
 
 
 def test_its_lock_pins_everything_and_names_no_index() -> None:

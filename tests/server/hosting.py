@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import threading
 import time
@@ -17,6 +16,7 @@ from readmit.server import Caller, Credentials, ServerSettings, make_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
 
 TEAM, OTHER = "team", "rivals"
 RIGHTS = frozenset({"agent", "write", "inspect", "admin"})
@@ -72,16 +72,22 @@ class Hosted:
         return httpx.Client(base_url=self.url, headers=headers, timeout=60)
 
 
+def hosted(store: Any, callers: Mapping[str, Caller] = CALLERS, **settings: Any) -> AbstractContextManager[Hosted]:
+    """A server over a store until the block ends, with callers by their words."""
+    return serving(store, Words(callers), **settings)
+
+
 @contextmanager
-def hosted(store: Any, callers: Mapping[str, Caller] = CALLERS, **settings: Any) -> Iterator[Hosted]:
+def serving(store: Any, credentials: Credentials, *, port: int = 0, **settings: Any) -> Iterator[Hosted]:
     """Run a server over a store until the block ends."""
-    app = make_app(ServerSettings(store=store, **settings), Words(callers))
+    app = make_app(ServerSettings(store=store, **settings), credentials)
     # With the protocol named, or asyncio leaves small packets waiting for each other.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as bound:
-        bound.bind(("127.0.0.1", 0))
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(("127.0.0.1", port))
         config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=2, ws="none")
         server = uvicorn.Server(config)
-        thread = threading.Thread(target=lambda: asyncio.run(server.serve([bound])), daemon=True)
+        thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
         thread.start()
         while not server.started:
             assert thread.is_alive(), "the server did not start"

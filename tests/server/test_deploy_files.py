@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
-import click
 import pytest
 
-from readmit.cli import main
+from tests.cli.run import parsed
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -20,16 +18,9 @@ if TYPE_CHECKING:
 DEPLOY = ROOT / "deploy"
 
 
-def options(words: str) -> dict[str, object]:
-    """The options that `readmit serve` reads from a line."""
-    command = main.get_command(click.Context(main), "serve")
-    assert command is not None
-    return command.make_context("serve", shlex.split(words), obj=None).params
-
-
 def test_the_unit_serves_this_machine_behind_its_proxy() -> None:
     (words,) = re.findall(r"^ExecStart=\S+/readmit serve (.*)$", (DEPLOY / "readmit.service").read_text(), re.MULTILINE)
-    read = options(words)
+    read = parsed("serve", words)
     assert (read["listen"], read["proxies"]) == ("127.0.0.1:8421", ("127.0.0.1",))
 
 
@@ -37,7 +28,7 @@ def test_the_container_refuses_to_listen_without_tls_and_its_comment_says_how() 
     text = (DEPLOY / "Containerfile").read_text()
     (entry,) = re.findall(r'^ENTRYPOINT \["readmit", "serve", (.*)\]$', text, re.MULTILINE)
     (more,) = re.findall(r"^#     (--proxy .*)$", text, re.MULTILINE)
-    read = options(f"{entry.replace(chr(34), '').replace(',', '')} {more}")
+    read = parsed("serve", f"{entry.replace(chr(34), '').replace(',', '')} {more}")
     assert (read["listen"], read["proxies"]) == ("0.0.0.0:8421", ("172.16.0.0/12",))
     for name in re.findall(r"COPY ([^-].*) \S+$", text, re.MULTILINE):
         assert all((ROOT / part).exists() for part in name.split())
@@ -48,7 +39,7 @@ def test_the_proxy_passes_on_no_address_that_a_client_says() -> None:
     assert re.findall(r"X-Forwarded-For +(\S+);", text) == ["$remote_addr"]
     assert set(re.findall(r"proxy_pass +(\S+);", text)) == {"http://127.0.0.1:8421"}
     assert re.findall(r"readmit serve ([^`]*)`", text)
-    options(re.findall(r"readmit serve ([^`]*)`", text)[0])
+    parsed("serve", re.findall(r"readmit serve ([^`]*)`", text)[0])
     assert "client_max_body_size 8m;" in text, "as --largest"
 
 

@@ -43,4 +43,4 @@ def test_workspaces_beyond_the_limit_are_closed_and_opened_again(tmp_path: Path)
         )
         assert {one.status_code for one in found} == {200}
         entries = client.get("/v1/workspaces").json()["entries"]
-    assert entries == [{"name": name, "epoch": 21} for name in names]
+    assert entries == [{"name": name, "epoch": 21, "principal": "A1"} for name in names]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import socket
+import time
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -288,6 +291,23 @@ def test_an_odd_name_is_only_unknown(client: httpx.Client, name: str) -> None:
     answer = client.get(f"{AT}/items/{name}")
     assert answer.status_code in (404, 422)
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_caller_that_leaves_in_the_middle_of_a_body_is_no_failure(
+    host: Hosted, client: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    address = urlsplit(host.url)
+    before = client.get(AT).json()["epoch"]
+    with socket.create_connection((address.hostname or "", address.port or 0)) as left:
+        head = f"POST {AT}/observe HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer all\r\nContent-Length: 900\r\n\r\n"
+        left.sendall(head.encode() + b'{"text": "half')
+        time.sleep(0.05)
+    until = time.monotonic() + 10
+    while 'readmit_requests_total{verb="observe",status="400"}' not in client.get("/metrics").text:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert client.get(AT).json()["epoch"] == before
+    assert not [one for one in caplog.records if one.name == "readmit.server"]
 
 
 def test_a_wrong_method_is_refused(client: httpx.Client) -> None:

@@ -5,6 +5,9 @@ const document = JSON.parse(await readFile(new URL("../../../docs/reference/open
 const lines = [];
 for (const [path, methods] of Object.entries(document.paths)) {
   for (const [method, verb] of Object.entries(methods)) {
+    // What answers in another format is no verb of this client: metrics, an export of the audit.
+    const formats = Object.keys(verb.responses[200].content ?? {});
+    if (!formats.some((one) => ["application/json", "text/event-stream"].includes(one))) continue;
     const isKeyed = verb.parameters?.some((one) => one.name === "Idempotency-Key") ?? false;
     const body = verb.requestBody?.content["application/json"].schema.$ref?.split("/").at(-1);
     // An event with an id is known to a server that was started again.

@@ -25,7 +25,8 @@ export interface Call {
 
 const FIRST_PAUSE = 0.1;
 const LONGEST_PAUSE = 5;
-const BUSY = [429, 503];
+const BUSY = 503;
+const LIMITED = 429;
 /** A proxy's word that it does not know what became of the request. */
 const LOST = [502, 504];
 const LOCAL = ["localhost", "127.0.0.1", "[::1]"];
@@ -83,7 +84,7 @@ export class Connection {
         if (signal?.aborted) {
           return;
         }
-        if (error instanceof ProblemError && !BUSY.includes(error.status) && error.status !== 0) {
+        if (error instanceof ProblemError && error.status !== BUSY && error.status !== 0) {
           throw error;
         }
         await attempts.after(error, 0, signal);
@@ -104,8 +105,11 @@ export class Connection {
           return answer;
         }
         failure = await problemOf(answer);
-        asked = secondsOf(answer.headers.get("retry-after"));
-        if (![...BUSY, ...(call.isSafe ? LOST : [])].includes(answer.status)) {
+        const again = answer.headers.get("retry-after");
+        asked = secondsOf(again);
+        // Without a time to come again, it is a limit of the policy: an overseer has to act.
+        const isLimit = answer.status === LIMITED && again !== null;
+        if (!isLimit && answer.status !== BUSY && !(call.isSafe && LOST.includes(answer.status))) {
           throw failure;
         }
       } catch (error) {

@@ -788,6 +788,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/workspaces/{workspace}/search": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Search what this agent was handed and what still holds, by words.
+         * @description Needs the right agent.
+         */
+        readonly post: operations["search"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/workspaces/{workspace}/subscribe": {
         readonly parameters: {
             readonly query?: never;
@@ -1020,6 +1040,26 @@ export interface paths {
          * @description Needs the right inspect.
          */
         readonly get: operations["audit"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/workspaces/{workspace}/audit/export": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The audit as lines of JSON, from which the tree can be recomputed.
+         * @description Needs the right inspect.
+         */
+        readonly get: operations["audit_export"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1785,6 +1825,20 @@ export interface components {
             readonly state: components["schemas"]["State"];
             readonly reasons: readonly components["schemas"]["Reason"][];
             readonly why: readonly string[];
+        };
+        /**
+         * FoundItem
+         * @description An item of the view that an agent holds, which still stands; or a draft of the agent itself.
+         */
+        readonly FoundItem: {
+            readonly id: string;
+            readonly text: string;
+            /** @default draft */
+            readonly kind?: string;
+            /** @default null */
+            readonly by?: string | null;
+            /** @default null */
+            readonly slot?: string | null;
         };
         /**
          * Frontier
@@ -2698,6 +2752,23 @@ export interface components {
              */
             readonly visibility?: "private" | "team";
         };
+        /**
+         * SearchAnswer
+         * @description The result of a search through an agent's view, best matches first.
+         */
+        readonly SearchAnswer: {
+            readonly holds: readonly components["schemas"]["FoundItem"][];
+            readonly more: number;
+            readonly drafts: readonly components["schemas"]["FoundItem"][];
+            readonly notice: string;
+        };
+        /** SearchGiven */
+        readonly SearchGiven: {
+            readonly role: string;
+            readonly task: string;
+            readonly query?: string;
+            readonly limit?: number;
+        };
         /** SettleDutyGiven */
         readonly SettleDutyGiven: {
             readonly role: string;
@@ -2943,7 +3014,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["ProblemAnswer"];
             };
         };
-        /** @description A limit of the policy or of the server; `Retry-After` says when to try again. */
+        /** @description A limit of the policy, or of the server: then `Retry-After` says when to try again. */
         readonly Problem429: {
             headers: {
                 readonly [name: string]: unknown;
@@ -4496,6 +4567,42 @@ export interface operations {
             readonly 503: components["responses"]["Problem503"];
         };
     };
+    readonly search: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly workspace: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SearchGiven"];
+            };
+        };
+        readonly responses: {
+            /** @description The result. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SearchAnswer"];
+                };
+            };
+            readonly 401: components["responses"]["Problem401"];
+            readonly 403: components["responses"]["Problem403"];
+            readonly 404: components["responses"]["Problem404"];
+            readonly 409: components["responses"]["Problem409"];
+            readonly 413: components["responses"]["Problem413"];
+            readonly 415: components["responses"]["Problem415"];
+            readonly 422: components["responses"]["Problem422"];
+            readonly 429: components["responses"]["Problem429"];
+            readonly 500: components["responses"]["Problem500"];
+            readonly 503: components["responses"]["Problem503"];
+        };
+    };
     readonly subscribe: {
         readonly parameters: {
             readonly query: {
@@ -4893,6 +5000,38 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["ListPage_Any_"];
+                };
+            };
+            readonly 401: components["responses"]["Problem401"];
+            readonly 403: components["responses"]["Problem403"];
+            readonly 404: components["responses"]["Problem404"];
+            readonly 409: components["responses"]["Problem409"];
+            readonly 413: components["responses"]["Problem413"];
+            readonly 415: components["responses"]["Problem415"];
+            readonly 422: components["responses"]["Problem422"];
+            readonly 429: components["responses"]["Problem429"];
+            readonly 500: components["responses"]["Problem500"];
+            readonly 503: components["responses"]["Problem503"];
+        };
+    };
+    readonly audit_export: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly workspace: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The result. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/x-ndjson": string;
                 };
             };
             readonly 401: components["responses"]["Problem401"];

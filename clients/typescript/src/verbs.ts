@@ -40,6 +40,7 @@ export const VERBS = {
   forget: { method: "POST", path: "/v1/workspaces/{workspace}/admin/forget", isKeyed: true, isSafe: false },
   overrule: { method: "POST", path: "/v1/workspaces/{workspace}/admin/overrule", isKeyed: true, isSafe: true },
   sweep: { method: "POST", path: "/v1/workspaces/{workspace}/admin/sweep", isKeyed: true, isSafe: false },
+  search: { method: "POST", path: "/v1/workspaces/{workspace}/search", isKeyed: false, isSafe: true },
   subscribe: { method: "GET", path: "/v1/workspaces/{workspace}/subscribe", isKeyed: false, isSafe: true },
   agents: { method: "GET", path: "/v1/workspaces/{workspace}/agents", isKeyed: false, isSafe: true },
   returns: { method: "GET", path: "/v1/workspaces/{workspace}/returns", isKeyed: false, isSafe: true },
@@ -61,6 +62,5 @@ export const VERBS = {
   notices: { method: "GET", path: "/v1/workspaces/{workspace}/admin/notices", isKeyed: false, isSafe: true },
   health: { method: "GET", path: "/health", isKeyed: false, isSafe: true },
   ready: { method: "GET", path: "/ready", isKeyed: false, isSafe: true },
-  metrics: { method: "GET", path: "/metrics", isKeyed: false, isSafe: true },
   openapi: { method: "GET", path: "/v1/openapi.json", isKeyed: false, isSafe: true },
 } as const;

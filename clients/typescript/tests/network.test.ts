@@ -48,7 +48,7 @@ const lost: Handler = (_, request) => request.socket.destroy();
 const page: Handler = (answer) => answer.writeHead(502, { "content-type": "text/html" }).end("<h1>Bad gateway</h1>");
 
 test("a server that is busy is asked again when it says", async () => {
-  await scripted([problem(503, "StoreError", { "retry-after": "1" }), problem(429, "RateError"), json("d1")], async (url, received) => {
+  await scripted([problem(503, "StoreError", { "retry-after": "1" }), problem(429, "RateError", { "retry-after": "0" }), json("d1")], async (url, received) => {
     const begun = performance.now();
     assert.equal(await connect(url, { key: "k" }).call("observe", { text: "It rains." }), "d1");
     assert.ok(performance.now() - begun >= 1_000);
@@ -79,6 +79,13 @@ for (const [name, handler] of Object.entries({ lost, page })) {
     });
   });
 }
+
+test("a limit of the policy is an error at once", async () => {
+  await scripted([problem(429, "RateError"), json(1)], async (url, received) => {
+    await assert.rejects(connect(url, { key: "k" }).call("revoke", { target: "h" }), { name: "RateError" });
+    assert.equal(received.length, 1);
+  });
+});
 
 test("patience ends", async () => {
   await scripted([problem(429, "RateError", { "retry-after": "3600" })], async (url) => {

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
+    from readmit.pages.gather_item import ItemPage
     from readmit.pages.page_values import ReturnPage, ShownItem, SlotPage
     from readmit.pages.project_values import ProjectReport
 
@@ -93,12 +94,17 @@ def slot_html(page: SlotPage) -> str:
     return _file("slot.html", page, (*(one.entry for one in page.items), *page.apart))
 
 
+def item_html(page: ItemPage) -> str:
+    """One item as a file of its own."""
+    return _file("one_item.html", page, (page.entry,))
+
+
 def project_html(report: ProjectReport) -> str:
     """A coding agent's project as a file of its own."""
     return _file("project.html", report, ())
 
 
-def _file(template: str, page: ReturnPage | SlotPage | ProjectReport, entries: Iterable[ShownItem]) -> str:
+def _file(template: str, page: ReturnPage | SlotPage | ItemPage | ProjectReport, entries: Iterable[ShownItem]) -> str:
     # Ids are not used as anchors: they may hold any printable character.
     anchors = {entry.id: f"item-{place}" for place, entry in enumerate(entries, 1)}
     links = {name: f"#{place}" for name, place in anchors.items()}

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _FIRST, _LONGEST = 0.1, 5.0
 """Seconds of the first pause, and of the longest that no server asked for."""
-_BUSY = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 # A proxy's word that it does not know what became of the request.
 _LOST = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT})
 _NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
@@ -45,7 +44,10 @@ class Attempts:
     def after_answer(self, answer: httpx2.Response, *, is_safe: bool) -> float:
         """Seconds to wait after an answer that is no success."""
         error = error_of(answer.status_code, answer.headers.get("content-type", ""), answer.content)
-        if answer.status_code not in _BUSY | (_LOST if is_safe else frozenset()):
+        # Without a time to come again, it is a limit of the policy: an overseer has to act.
+        is_limit = answer.status_code == HTTPStatus.TOO_MANY_REQUESTS and "retry-after" in answer.headers
+        is_lost = is_safe and answer.status_code in _LOST
+        if not (is_limit or is_lost or answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE):
             raise error
         return self._next(error, _asked(answer.headers.get("retry-after", "")))
 

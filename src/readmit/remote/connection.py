@@ -10,16 +10,21 @@ from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-import httpx2
 import msgspec
 
 from readmit.models.endpoint import in_clear, is_local
 from readmit.records.base import shown
 from readmit.records.error_types import RecordError, StoreError
-from readmit.remote.attempts import Attempts
 from readmit.remote.problem_errors import PROBLEM
 from readmit.remote.wire_values import ProblemAnswer
 from readmit.version import __version__
+
+try:
+    import httpx2
+except ModuleNotFoundError:
+    raise StoreError("httpx2 is not installed; run: pip install 'readmit[remote]'") from None
+else:
+    from readmit.remote.attempts import Attempts
 
 if TYPE_CHECKING:
     import ssl

@@ -151,6 +151,11 @@ class AgentVerbs(RemoteHandle):
     settle = _verb("settle_duty", Agent.settle)
     present = _verb("present", Agent.present, lambda self, answer: self._part(self._presence, {}, answer))
 
+    def search(self, query: str | None = None, *, limit: int | None = None) -> Any:
+        """Search what this agent was handed and what still holds, by words; everything without a query."""
+        given = {"query": query, "limit": limit}
+        return self._ask("search", {name: one for name, one in given.items() if one is not None})
+
     def delivery(self, return_id: str, *, secret: str) -> Any:
         """The delivery of a return that another process of this workload was given, with the secret it was given."""
         return self._part(self._delivery, {"id": require_id("return_id", return_id), "secret": secret})

@@ -21,7 +21,7 @@ _PROBLEMS = {
     "413": "The body is too large.",
     "415": "The body is not JSON.",
     "422": "A field is malformed; `field` names it.",
-    "429": "A limit of the policy or of the server; `Retry-After` says when to try again.",
+    "429": "A limit of the policy, or of the server: then `Retry-After` says when to try again.",
     "500": "The store was altered, or the server failed.",
     "503": "The store is busy or unreachable; `Retry-After` says when to try again.",
 }

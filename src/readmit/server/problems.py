@@ -62,7 +62,6 @@ _STATUS: Mapping[type[ReadmitError], int] = {
     TamperedError: 500,
     StoreError: 503,
 }
-_AGAIN = frozenset({429, 503})
 _STORE_FAILED = "the store failed or cannot be reached; the server's log says why. Call again, under the same id or key"
 _ALTERED = "the store was altered: `readmit audit verify` says where"
 _FIELD = re.compile(r"([A-Za-z_][\w.\[\]-]{0,100}): ")
@@ -99,8 +98,8 @@ def problem(error: ReadmitError, *, status: int | None = None, headers: Mapping[
 
 
 def answer(said: ProblemAnswer, headers: Mapping[str, str] | None = None) -> Response:
-    """A problem as an answer."""
-    again = {"Retry-After": str(AGAIN_SECONDS)} if said.status in _AGAIN else {}
+    """A problem as an answer. Limits of the server say by a header when to come again, one of the policy does not."""
+    again = {"Retry-After": str(AGAIN_SECONDS)} if said.status == _STATUS[StoreError] else {}
     return Response(msgspec.json.encode(said), said.status, {**again, **(headers or {})}, MEDIA_TYPE)
 
 

@@ -53,7 +53,7 @@ class ServerMetrics:
 
     def _lines(self) -> Iterator[str]:
         for measure in MEASURES:
-            name = exposed_name(measure)
+            name = measure.exposed
             yield f"# HELP {name} {measure.says}"
             yield f"# TYPE {name} {measure.kind}"
             for labels, total in sorted(self._sums[measure.name].items()):
@@ -96,12 +96,6 @@ class Observed:
                 await self._app({**scope, NOTE: note}, receive, noted)
         finally:
             tallied.reset(token)
-
-
-def exposed_name(measure: Measure) -> str:
-    """The name of a measure in Prometheus."""
-    ending = {"counter": "_total"}.get(measure.kind, "_seconds" if measure.unit == "s" else "")
-    return measure.name.replace(".", "_") + ending
 
 
 def _pairs(measure: Measure, labels: tuple[str, ...]) -> list[str]:

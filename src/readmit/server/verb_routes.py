@@ -16,6 +16,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 from anyio import to_thread
 from starlette.background import BackgroundTask
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 
 from readmit.records.canonical import decode, located
@@ -182,12 +183,15 @@ async def caller_of(request: Request, credentials: Credentials) -> Caller:
 async def body_of(request: Request, largest: int) -> bytes:
     """The body of a request. It is not read further than it may be long."""
     parts, size = [], 0
-    async for part in request.stream():
-        parts.append(part)
-        size += len(part)
-        if size > largest:
-            said = f"body: it has more than {largest:,} bytes; send less at once"
-            raise _RefusedError(plain_problem("TooLarge", 413, said), {"Connection": "close"})
+    try:
+        async for part in request.stream():
+            parts.append(part)
+            size += len(part)
+            if size > largest:
+                said = f"body: it has more than {largest:,} bytes; send less at once"
+                raise _RefusedError(plain_problem("TooLarge", 413, said), {"Connection": "close"})
+    except ClientDisconnect:
+        raise _RefusedError(plain_problem("Incomplete", 400, "body: the connection ended before it")) from None
     return b"".join(parts)
 
 

@@ -28,6 +28,12 @@ class Measure(NamedTuple):
     ends: tuple[float, ...] = ()
     """Upper ends of the classes of a histogram."""
 
+    @property
+    def exposed(self) -> str:
+        """Its name in Prometheus."""
+        ending = "_total" if self.kind == "counter" else "_seconds" if self.unit == "s" else ""
+        return self.name.replace(".", "_") + ending
+
     def add(self, value: float, *labels: str) -> None:
         """Count or record a value, with one value for each label."""
         if (tally := tallied.get()) is not None:

@@ -53,7 +53,7 @@ SPANS = {
     "readmit.return.cover": SpanKind("A sufficient set is searched for."),
     "readmit.return.readmission": SpanKind("What is handed over is issued, and every candidate accounted for."),
     "readmit.return.commit": SpanKind("The lock is awaited, and decision and audit are committed."),
-    "readmit.return.seal": SpanKind("The view is signed."),
+    "readmit.return.seal": SpanKind("What is handed over is signed."),
     "readmit.expose": SpanKind("A view is checked again, and handed over.", (PRINCIPAL,)),
     "readmit.model": SpanKind(
         "A request to a model. Those of one batch begin together.",

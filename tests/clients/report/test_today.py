@@ -167,6 +167,6 @@ def test_the_page_of_a_project_shows_both_sides_and_no_markup_of_strangers(proje
     for text in ("It said", "It says now", "port = 8080", "port = 9000", "claude-code:one", "Be kind."):
         assert text in html, text
     assert (
-        "give one of RETURN, --slot and --project"
+        "give one of RETURN, --item, --slot and --project"
         in run("page", "--project", "--slot", "a", "--to", page, status=2).output
     )

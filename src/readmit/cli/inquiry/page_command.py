@@ -1,4 +1,4 @@
-"""``readmit page``: a return, a slot over time, or a coding agent's project, as one HTML file to look at."""
+"""``readmit page``: a return, an item, a slot over time, or a coding agent's project, as one HTML file to look at."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from readmit.workspace.workspace import desk_of
     examples=(
         "readmit page --to return.html",
         "readmit page RETURN --to return.html",
+        "readmit page --item h0 --to h0.html",
         "readmit page --slot hotel --task trip --to hotel.html",
         "readmit page --project --to project.html",
     ),
@@ -26,24 +27,25 @@ from readmit.workspace.workspace import desk_of
 @click.option(
     "--to", required=True, type=click.Path(dir_okay=False), metavar="FILE", help="Write the page to this file."
 )
+@click.option("--item", type=Reference("item"), metavar="ID", help="Show this item instead of a return.")
 @click.option("--slot", metavar="NAME", help="Show this slot over time instead of a return.")
 @click.option("--project", is_flag=True, help="Show what coding agents remember about the project of this folder.")
 @click.option("--task", metavar="NAME", help="With --slot: on this task. Needed where several tasks use the slot.")
 @click.option("--principal", metavar="NAME", help="With --slot: as this agent finds it. Default: as everybody does.")
 @click.option("--role", metavar="NAME", help="With --slot: as this role finds it. Default: as every role does.")
 def write_page(
-    invocation: Invocation, /, *, return_id: str | None, to: str, slot: str | None, project: bool, task: str | None,
-    principal: str | None, role: str | None,
+    invocation: Invocation, /, *, return_id: str | None, to: str, item: str | None, slot: str | None, project: bool,
+    task: str | None, principal: str | None, role: str | None,
 ) -> None:  # fmt: skip
-    """Write a past return, a slot over time, or a project, as one HTML page that needs nothing else.
+    """Write a past return, an item, a slot over time, or a project, as one HTML page that needs nothing else.
 
     Without RETURN, the newest return. The page is for operators: it shows texts of items that were left out, so never
     hand it to the returning agent.
     """
-    from readmit.pages import return_page, slot_page
+    from readmit.pages import item_page, return_page, slot_page
 
-    if sum((slot is not None, return_id is not None, project)) > 1:
-        raise click.UsageError("give one of RETURN, --slot and --project")
+    if sum((slot is not None, item is not None, return_id is not None, project)) > 1:
+        raise click.UsageError("give one of RETURN, --item, --slot and --project")
     reader = {"task": task, "principal": principal, "role": role}
     if slot is None and (unused := [name for name, value in reader.items() if value is not None]):
         raise click.UsageError(f"--{unused[0]} has no use without --slot")
@@ -55,6 +57,8 @@ def write_page(
         if slot is not None:
             html = slot_page(workspace, slot, task=task, principal=principal or "", role=role or "")
             about = {"slot": slot}
+        elif item is not None:
+            html, about = item_page(workspace, item), {"item": item}
         else:
             name = return_id or newest_return(desk_of(workspace).log)
             html, about = return_page(workspace, name), {"return": name}
