@@ -301,7 +301,7 @@ class Desk:
 
 
 def _stage(name: str) -> AbstractContextManager[object]:
-    """A stage begins: whoever listens hears of it, and its span is open until the block ends."""
+    """A stage that begins: a listener hears of it, and its span is open until the block ends."""
     if (report := stages_reported.get()) is not None:
         report(name)
     return return_stage(name)

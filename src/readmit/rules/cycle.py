@@ -89,7 +89,7 @@ def decide(
 
 
 def _readmitted(request: Request, examined: Examined, selection: Selection) -> Outcome:
-    """What is handed over of a selection, and an account of every candidate."""
+    """The decision on a selection, with an account of every candidate."""
     snapshot = examined.snapshot
     bank = [(event.payload, event.digest) for event in snapshot.state.bank if isinstance(event.payload, Experience)]
     notes, readmitted = match(bank, frozenset(selection.items), request.policy)

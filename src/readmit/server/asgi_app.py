@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Match, Route
 from readmit.records.error_types import ReadmitError
 from readmit.server import server_metrics
 from readmit.server.openapi_document import encoded
-from readmit.server.server_metrics import Observed, ServerMetrics
+from readmit.server.server_metrics import ServerMetrics, TracedApp
 from readmit.server.service import Service
 from readmit.server.verb_routes import VerbRoutes
 
@@ -72,7 +72,7 @@ def make_app(
             _Below("/v1/", routes),
             *more(service),
         ],
-        middleware=[Middleware(Observed, tally=metrics)],
+        middleware=[Middleware(TracedApp, tally=metrics)],
         lifespan=lifespan,
     )
 

@@ -71,7 +71,7 @@ class ServerMetrics:
         yield f"process_start_time_seconds {self._began:.3f}"
 
 
-class Observed:
+class TracedApp:
     """An application whose requests are spans, and whose measurements go to one tally."""
 
     def __init__(self, app: ASGIApp, tally: ServerMetrics) -> None:

@@ -44,7 +44,7 @@ class Measure(NamedTuple):
             instrument.record(value, given) if self.kind == "histogram" else instrument.add(value, given)
 
 
-class Tally(Protocol):
+class MeasureTally(Protocol):
     """Keeps the measurements of one server."""
 
     def enter(self, measure: Measure, value: float, labels: tuple[str, ...]) -> None:
@@ -52,7 +52,7 @@ class Tally(Protocol):
         ...
 
 
-tallied: ContextVar[Tally | None] = ContextVar("tallied", default=None)
+tallied: ContextVar[MeasureTally | None] = ContextVar("tallied", default=None)
 """The tally of the server that works on a request now."""
 
 REQUESTS = Measure(
