@@ -303,7 +303,7 @@ def test_a_caller_that_leaves_in_the_middle_of_a_body_is_no_failure(
         left.sendall(head.encode() + b'{"text": "half')
         time.sleep(0.05)
     until = time.monotonic() + 10
-    while 'readmit_requests_total{verb="observe",status="400"}' not in client.get("/metrics").text:
+    while 'readmit_request_duration_seconds_count{verb="observe",status="400"}' not in client.get("/metrics").text:
         assert time.monotonic() < until
         time.sleep(0.01)
     assert client.get(AT).json()["epoch"] == before

@@ -93,7 +93,8 @@ class TracedApp:
                         note({"http.response.status_code": message["status"]})
                     await send(message)
 
-                await self._app({**scope, NOTE: note}, receive, noted)
+                scope[NOTE] = note
+                await self._app(scope, receive, noted)
         finally:
             tallied.reset(token)
 
