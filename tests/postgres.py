@@ -52,7 +52,7 @@ def _programs(folder: Path) -> dict[str, tuple[int, int, int]]:
     return {name: (one.st_ino, one.st_size, one.st_mtime_ns) for name, one in found.items()}
 
 
-def _unprivileged() -> list[str]:
+def as_other_user() -> list[str]:
     """The server refuses to run as root."""
     if os.geteuid() != 0:
         return []
@@ -69,7 +69,7 @@ class Server:
     """A server with one database, owned by a role that is no superuser."""
 
     def __init__(self, *, fsync: bool = False) -> None:
-        self._binaries, self._become = binaries(), _unprivileged()
+        self._binaries, self._become = binaries(), as_other_user()
         self._programs = _programs(self._binaries)
         # Not below pytest's own directory, which only its owner may enter.
         self.folder = Path(tempfile.mkdtemp(prefix="readmit-pg-"))

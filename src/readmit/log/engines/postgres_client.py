@@ -51,7 +51,8 @@ def session_settings(schema: str) -> str:
     SET lock_timeout TO '{LOCK_SECONDS}s';
     SET statement_timeout TO '{STATEMENT_SECONDS}s';
     SET idle_in_transaction_session_timeout TO '{IDLE_SECONDS}s';
-    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
+    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+    SELECT pg_backend_pid()
     """
 
 
@@ -61,6 +62,8 @@ class Client(psycopg.Connection[tuple[Any, ...]]):
     CLOCK = "SELECT clock_timestamp()"
     """Asks for the server's clock, as the last statement that begins a transaction."""
 
+    patience: float | None = None
+    """Seconds to wait for an answer, if not as long as usual."""
     _said: tuple[datetime, float] | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -138,21 +141,21 @@ class Client(psycopg.Connection[tuple[Any, ...]]):
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **kwargs: Any) -> Any:
         try:
-            return super().wait(_limited(gen), *args, **kwargs)
+            return super().wait(_limited(gen, self.patience or ANSWER_SECONDS), *args, **kwargs)
         except Unanswered:
             self.pgconn.finish()
             raise
 
 
-def _limited(steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+def _limited(steps: Generator[Any, Any, Any], seconds: float) -> Generator[Any, Any, Any]:
     """Run the same steps until the deadline. The library resumes this generator ten times a second while it waits."""
-    end = time.monotonic() + ANSWER_SECONDS
+    end = time.monotonic() + seconds
     try:
         wanted = next(steps)
         while True:
             ready = yield wanted
             if not ready and time.monotonic() > end:
-                raise Unanswered(f"the server did not answer within {ANSWER_SECONDS} seconds")
+                raise Unanswered(f"the server did not answer within {seconds} seconds")
             wanted = steps.send(ready)
     except StopIteration as done:
         return done.value

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from readmit.log.engines.postgres_client import Client, rows_of, session_settings
+from readmit.log.engines.postgres_client import Client, Unanswered, rows_of, session_settings
 from readmit.log.location import FORM, shown
 from readmit.records.error_types import StoreError
 
@@ -19,6 +19,10 @@ _HOSTS = ("host", "hostaddr", "port")
 DEFAULT_SCHEMA = "readmit"
 # Parameters of the URL that are not libpq's.
 _OURS = ("schema=", "clock=")
+_PROCESS = "SELECT pg_backend_pid()"
+_LOOKS = 5
+"""How often two sessions are compared: others use the pooler meanwhile."""
+_POOLER_SECONDS = 3
 _SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
 
 
@@ -51,6 +55,7 @@ class Address:
             if "," in self._hosts:
                 # The one of several servers that takes writes. The others follow it.
                 given.setdefault("target_session_attrs", os.environ.get("PGTARGETSESSIONATTRS", "read-write"))
+            self._is_session = False
             self.user, self.database = str(given.get("user") or ""), str(given.get("dbname") or "")
             self._conninfo = make_conninfo(**given, fallback_application_name="readmit", client_encoding="utf-8")
         except (psycopg.Error, UnicodeError):
@@ -81,7 +86,10 @@ class Address:
             said = " ".join(str(error).split())
             raise StoreError(f"cannot open {self.shown}: {said}; {_remedy(said, self)}") from None
         try:
-            client.execute(session_settings(self.schema), prepare=False)
+            answers = client.execute(session_settings(self.schema), prepare=False)
+            while answers.nextset():
+                pass
+            process = answers.fetchone()
             encoding = client.info.parameter_status("server_encoding")
         except psycopg.Error as error:
             client.close()
@@ -92,7 +100,52 @@ class Address:
                 f"cannot open {self.shown}: the database is encoded in {encoding}; "
                 f"make one that can hold every text: createdb --encoding UTF8 --template template0 NAME"
             )
+        if process != (client.pgconn.backend_pid,) and not self._is_session:
+            try:
+                self._check_pooler(client)
+            except BaseException:
+                client.close()
+                raise
         return client
+
+    def _check_pooler(self, client: Client) -> None:
+        """Refuse a pooler that gives the server's end of a session to others. Called where one is in between.
+
+        A second session shows it: it is given the process that served the first one, or that one is given another. If
+        it is given none at all, the first one keeps its own.
+        """
+        second: Client | None = None
+        try:
+            second = Client.connect(self._conninfo, autocommit=True, row_factory=rows_of)
+            second.patience = _POOLER_SECONDS
+            if self._is_lent(client, second):
+                raise self._pooled()
+        except psycopg.Error as error:
+            said = " ".join(str(error).split())
+            if "pooling mode" in said:  # where each statement is given to another process, nothing begins
+                raise self._pooled() from None
+            if not isinstance(error, Unanswered) and "query_wait_timeout" not in said:
+                raise StoreError(f"cannot open {self.shown}: {said}") from None
+        finally:
+            if second is not None:
+                second.close()
+        self._is_session = True
+
+    def _is_lent(self, first: Client, second: Client) -> bool:
+        for _ in range(_LOOKS):
+            before = first.execute(_PROCESS, prepare=False).fetchone()
+            second.execute("BEGIN", prepare=False)
+            found = second.execute(_PROCESS, prepare=False).fetchone()
+            if found == before or before != first.execute(_PROCESS, prepare=False).fetchone():
+                return True
+            second.execute("ROLLBACK", prepare=False)
+        return False
+
+    def _pooled(self) -> StoreError:
+        return StoreError(
+            f"cannot open {self.shown}: a pooler gives the server's sessions to others between transactions, with the "
+            "locks and limits in them; set pool_mode=session for this database, or name the server itself"
+        )
 
 
 def _plain(host: str) -> str:
