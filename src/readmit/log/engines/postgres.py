@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg.pq import TransactionStatus
 
-from readmit.log.engines.connecting.statement_journal import PendingStatement
+from readmit.log.engines.connecting.pending_statement import PendingStatement
 from readmit.log.engines.connecting.store_address import Address
 from readmit.log.engines.locks import Locks
 from readmit.log.engines.postgres_client import Unanswered, failure, in_doubt, outgoing, unreplicated

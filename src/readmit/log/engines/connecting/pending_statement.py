@@ -1,4 +1,4 @@
-"""Statements of an open transaction: those that wait to be sent, and those that were."""
+"""A statement of an open transaction that waits to be sent."""
 
 from __future__ import annotations
 
