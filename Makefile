@@ -33,7 +33,7 @@ SEED ?= 0
 # The tests marked slow that ask a real model on this machine. They skip where its file cannot be fetched.
 MODELS := tests/bench/test_local_model.py tests/inference/test_real_model.py tests/models/stages/test_local_model.py tests/models/test_gguf.py
 # What the tests run against. The memory stores are heavy and have a target of their own.
-EXTRAS := --extra check --extra embed --extra gguf --extra langgraph --extra mcp --extra models --extra postgres --extra prov --extra remote --extra server
+EXTRAS := --extra check --extra embed --extra gguf --extra langgraph --extra mcp --extra models --extra postgres --extra prov --extra remote --extra server --extra telemetry
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -28,7 +28,8 @@ LONG = 240
 def binaries() -> Path:
     """Where the server's programs are; skips the test where there are none."""
     found = shutil.which("initdb")
-    places = [Path(found).parent] if found else []
+    # A link to one of the programs has the others where it leads.
+    places = [Path(found).resolve().parent] if found else []
     places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     for place in places:
         if (place / "initdb").exists():
@@ -51,7 +52,7 @@ def _programs(folder: Path) -> dict[str, tuple[int, int, int]]:
     return {name: (one.st_ino, one.st_size, one.st_mtime_ns) for name, one in found.items()}
 
 
-def _unprivileged() -> list[str]:
+def as_other_user() -> list[str]:
     """The server refuses to run as root."""
     if os.geteuid() != 0:
         return []
@@ -68,7 +69,7 @@ class Server:
     """A server with one database, owned by a role that is no superuser."""
 
     def __init__(self, *, fsync: bool = False) -> None:
-        self._binaries, self._become = binaries(), _unprivileged()
+        self._binaries, self._become = binaries(), as_other_user()
         self._programs = _programs(self._binaries)
         # Not below pytest's own directory, which only its owner may enter.
         self.folder = Path(tempfile.mkdtemp(prefix="readmit-pg-"))
@@ -84,6 +85,7 @@ class Server:
         try:
             self._run("initdb", "-D", str(self._data), "-U", ADMINISTRATOR, "-A", "trust", "--no-sync", "-E", "UTF8")
             rules = [f"local all {ADMINISTRATOR} trust", f"host all {ADMINISTRATOR} 127.0.0.1/32 trust"]
+            rules += [f"host replication {ADMINISTRATOR} 127.0.0.1/32 trust"]
             rules += ["local all all trust", "host all all 127.0.0.1/32 scram-sha-256"]
             (self._data / "pg_hba.conf").write_text("\n".join([*rules, ""]))
             self._start_on_a_free_port()
@@ -95,7 +97,8 @@ class Server:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
+        if self.folder.exists():
+            self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start_on_a_free_port(self) -> None:
@@ -132,6 +135,15 @@ class Server:
     def stop(self, mode: str = "immediate") -> None:
         """``immediate`` is the server's ``kill -9``: it recovers when it starts again."""
         self._run("pg_ctl", "-D", str(self._data), "-m", mode, *self._waits, "stop", check=False)
+
+    def kill(self) -> None:
+        """Kill every process of the server, as a machine that loses its power does."""
+        self.hang(signal.SIGKILL)
+
+    def lead(self) -> None:
+        """From now on, no commit returns before a standby has it on disk."""
+        self.sql("ALTER SYSTEM SET synchronous_standby_names TO '*'")
+        self.sql("SELECT pg_reload_conf()")
 
     def hang(self, signal_: signal.Signals = signal.SIGSTOP) -> None:
         """Stop every process of the server where it stands, or let them go on with ``SIGCONT``."""
@@ -176,6 +188,13 @@ class Server:
         with psycopg.connect(self.administrator, dbname=database, autocommit=True) as client:
             client.execute(statement.encode())
 
+    def rows(self, statement: str) -> list[tuple[object, ...]]:
+        """What the administrator reads."""
+        import psycopg
+
+        with psycopg.connect(self.administrator, autocommit=True) as client:
+            return client.execute(statement.encode()).fetchall()
+
     def next_store(self) -> Callable[[], str]:
         """Places for a test: the first is a schema that all tests share, emptied of names; others are new.
 
@@ -190,3 +209,41 @@ class Server:
             )
         places = chain([self.url("shared")], (self.url(f"more{number}") for number in self._numbers))
         return lambda: next(places)
+
+
+class Standby(Server):
+    """A server that follows another one, until it is promoted."""
+
+    def __init__(self, primary: Server, *, port: int = 0) -> None:
+        super().__init__(fsync=True)
+        self._primary = primary
+        self._wanted = port
+
+    def __enter__(self) -> Self:
+        try:
+            source = f"host=127.0.0.1 port={self._primary.port} user={ADMINISTRATOR}"
+            self._run("pg_basebackup", "-D", str(self._data), "-d", source, "-R", "-c", "fast", "-X", "stream")
+            # What the primary waits for is its own business.
+            with (self._data / "postgresql.auto.conf").open("a") as settings:
+                settings.write("synchronous_standby_names = ''\n")
+            if self._wanted:
+                self.port = self._wanted
+                self.start()
+            else:
+                self._start_on_a_free_port()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def promote(self) -> None:
+        """Make it the primary."""
+        self._run("pg_ctl", "-D", str(self._data), *self._waits, "promote")
+
+    def part(self) -> None:
+        """Receive nothing more from the primary, as when the network between them fails."""
+        self.sql("ALTER SYSTEM SET primary_conninfo TO ''")
+        self.sql("SELECT pg_reload_conf()")
+        end = time.monotonic() + LONG
+        while time.monotonic() < end and self.rows("SELECT FROM pg_stat_wal_receiver"):
+            time.sleep(0.01)

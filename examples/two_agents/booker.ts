@@ -1,4 +1,4 @@
-// The agent that goes on meanwhile, in a process of its own. Reads a line before each act: `run.py` writes it.
+// The agent that goes on meanwhile, in a process of its own. Reads a line before each act: `both.py` writes it.
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 

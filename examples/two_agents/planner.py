@@ -1,4 +1,4 @@
-"""The agent that leaves and comes back, in a process of its own. Reads a line before each act: ``run.py`` writes it."""
+"""The agent that leaves and comes back, in a process of its own. It reads a line from ``both.py`` before each act."""
 
 from __future__ import annotations
 

@@ -236,3 +236,42 @@ def test_a_credential_that_means_nothing_is_not_made(folder: Path, case: str) ->
     words, status, expected = REFUSED[case]
     assert expected in run("credentials", "add", *words, status=status).output
     assert said("credentials", "list") == {"credentials": []}
+
+
+@pytest.mark.parametrize(
+    ("asked", "line"),
+    [
+        ({}, None),
+        ({"OTEL_TRACES_EXPORTER": "none"}, None),
+        ({"OTEL_TRACES_EXPORTER": "console", "OTEL_SDK_DISABLED": "true"}, None),
+        ({"OTEL_TRACES_EXPORTER": "console", "OTEL_METRICS_EXPORTER": "console"}, "traces and metrics"),
+    ],
+)
+def test_it_exports_to_opentelemetry_what_the_environment_asks_for(
+    folder: Path, monkeypatch: MonkeyPatch, asked: dict[str, str], line: str | None
+) -> None:
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    server = Started("--first-key")
+    try:
+        httpx.get(f"{server.url}/v1/workspaces", headers={"traceparent": f"00-{'ab' * 16}-{'cd' * 8}-01"})
+        (key,) = re.findall(r"Bearer (rk_\w+)", server.said)[:1]
+        httpx.get(f"{server.url}/v1/workspaces", headers={"Authorization": f"Bearer {key}"}).raise_for_status()
+        status, rest, _ = server.stop()
+    finally:
+        server.kill()
+    assert (status, f"OpenTelemetry gets {line}." in server.said) == (0, line is not None)
+    assert ('"trace_id": "0x' + "ab" * 16 in rest, '"service.name": "readmit"' in rest) == (bool(line), bool(line))
+    assert ('"name": "readmit.request.duration"' in rest) == bool(line)
+    assert key not in rest
+    if line is None:
+        assert rest == "Stopped.\n"
+
+
+def test_an_exporter_that_is_not_installed_is_named_with_the_fix(folder: Path, monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318")
+    command = [sys.executable, "-m", "readmit", "serve", "--first-key", "--listen", "127.0.0.1:0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "OTEL_TRACES_EXPORTER: no exporter 'otlp' is installed; run `pip install" in done.stderr
+    assert list(folder.iterdir()) == [], "no store, and no key that was never shown"

@@ -19,6 +19,7 @@ import msgspec
 from readmit import DutyState, Policy, Reason
 from readmit.records.acts.kinds import KINDS, load_declared_elsewhere
 from readmit.records.reasons import PRECEDENCE
+from readmit.telemetry import MEASURES, SPANS
 from readmit.types import Trouble
 from tests.conftest import ROOT
 from tests.docs.surface import PUBLIC, error_tree, table
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 REFERENCE = ROOT / "docs" / "reference"
 ARCHITECTURE = "../architecture.md"
+TELEMETRY = "../guide/telemetry.md"
 FIGURES = "figures"
 """The one table that may be a little behind: its figures change with every commit."""
 
@@ -161,6 +163,20 @@ def _table(head: tuple[str, ...], rows: list[Any]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
+def spans() -> str:
+    """Every span with its attributes."""
+    rows = [(_code(name), kind.says, ", ".join(map(_code, kind.attributes))) for name, kind in SPANS.items()]
+    return _table(("span", "meaning", "attributes"), rows)
+
+
+def measures() -> str:
+    """Every measure, with its name in both worlds."""
+    rows = [
+        (_code(one.name), _code(one.exposed), one.kind, one.says, ", ".join(map(_code, one.labels))) for one in MEASURES
+    ]
+    return _table(("OpenTelemetry", "`/metrics`", "kind", "meaning", "labels"), rows)
+
+
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "reasons": ("reasons.md", reasons),
     "states": ("reasons.md", states),
@@ -172,6 +188,8 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "commands": ("commands.md", commands),
     **{module: ("api.md", partial(table, module)) for module in PUBLIC[1:]},
     "readmit.errors": ("api.md", error_tree),
+    "spans": (TELEMETRY, spans),
+    "measures": (TELEMETRY, measures),
     "rooms": (ARCHITECTURE, rooms_table),
     **{f"walk of {verb}": (ARCHITECTURE, partial(walk_of, verb)) for verb in VERBS},
     FIGURES: (ARCHITECTURE, figures_table),

@@ -23,6 +23,8 @@ CORE = Path(readmit.__file__).parent
 VERBS = ("observe", "record", "depart", "come_back", "expose")
 PURE = ("records", "rules")
 """Rooms that a walk is not counted in: values, and the paper from top to bottom."""
+WATCHING = "telemetry"
+"""The room that a walk leaves out: what it records changes no result."""
 INLINE = {"<module>", "<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>"}
 
 
@@ -71,7 +73,7 @@ def traced(verb: str) -> Iterator[Walk]:
     walk = Walk(verb)
 
     def called(frame: Any, event: str, _: Any) -> None:
-        if event == "call" and (module := module_of(frame.f_code)) is not None:
+        if event == "call" and (module := module_of(frame.f_code)) is not None and module.split(".")[1] != WATCHING:
             walk.enter(module, frame.f_code.co_qualname)
 
     before = sys.getprofile()

@@ -53,7 +53,7 @@ def test_a_url_that_became_a_path_is_refused_without_its_password(
 
 def test_a_scheme_in_capitals_is_the_same_scheme() -> None:
     pytest.importorskip("psycopg", reason="needs psycopg: the postgres extra")
-    from readmit.log.engines.postgres_client import Address
+    from readmit.log.engines.connecting.store_address import Address
 
     address = Address(f"POSTGRESQL://u:{SECRET}@h/db?schema=team")
     assert (address.user, address.database, address.schema) == ("u", "db", "team")

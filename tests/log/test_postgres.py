@@ -202,7 +202,7 @@ def test_a_schema_of_another_version_is_refused(version: int, url: str, server: 
 
 def test_a_store_that_another_process_makes_meanwhile_is_ours(url: str) -> None:
     """The first look finds nothing and is remembered by the session; the next one, under the lock, must look again."""
-    from readmit.log.engines.postgres_client import Address
+    from readmit.log.engines.connecting.store_address import Address
     from readmit.log.engines.postgres_schema import recognize
 
     address = Address(url)
@@ -218,7 +218,7 @@ def test_a_store_that_another_process_makes_meanwhile_is_ours(url: str) -> None:
 def test_a_store_that_another_process_has_just_made_is_not_locked(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other process writes already: making its tables again would fail."""
     from readmit.log.engines import postgres_schema
-    from readmit.log.engines.postgres_client import Address
+    from readmit.log.engines.connecting.store_address import Address
 
     with Workspace.open(url) as team:
         team.observe("The hotel confirms.", by="bob")
@@ -339,7 +339,7 @@ def test_without_the_package_the_error_names_it(url: str, monkeypatch: pytest.Mo
 
 
 def test_the_password_is_in_nothing_that_is_said(url: str, caplog: pytest.LogCaptureFixture, server: Server) -> None:
-    from readmit.log.engines.postgres_client import Address
+    from readmit.log.engines.connecting.store_address import Address
 
     caplog.set_level("DEBUG")
     scene = Scene(url)

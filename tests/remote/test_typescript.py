@@ -71,7 +71,7 @@ def test_it_works_in_node_against_a_real_server(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("_built")
 def test_two_agents_in_two_processes_work_on_one_server() -> None:
-    said = run(sys.executable, "examples/two_agents/run.py", cwd=ROOT).splitlines()
+    said = run(sys.executable, "examples/two_agents/both.py", cwd=ROOT).splitlines()
     assert said[1:] == [
         "A2 booked Sunrise",
         "A1 is away",

@@ -27,7 +27,7 @@ def test_too_many_calls_are_refused_and_the_next_are_answered(tmp_path: Path) ->
         assert int(refused.headers["retry-after"]) > 0
         assert refused.json()["title"] == "StoreError"
         assert client.get(AT).status_code == 200
-        assert "readmit_calls 0" in client.get("/metrics").text
+        assert 'readmit_calls{state="running"} 0\nreadmit_calls{state="waiting"} 0\n' in client.get("/metrics").text
 
 
 def test_workspaces_beyond_the_limit_are_closed_and_opened_again(tmp_path: Path) -> None:

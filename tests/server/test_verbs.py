@@ -303,7 +303,7 @@ def test_a_caller_that_leaves_in_the_middle_of_a_body_is_no_failure(
         left.sendall(head.encode() + b'{"text": "half')
         time.sleep(0.05)
     until = time.monotonic() + 10
-    while 'readmit_requests_total{verb="observe",status="400"}' not in client.get("/metrics").text:
+    while 'readmit_request_duration_seconds_count{verb="observe",status="400"}' not in client.get("/metrics").text:
         assert time.monotonic() < until
         time.sleep(0.01)
     assert client.get(AT).json()["epoch"] == before
@@ -323,6 +323,6 @@ def test_the_service_says_how_it_is(host: Hosted) -> None:
         assert nobody.get("/ready").json() == {"status": "ok"}
         assert nobody.get("/v1/openapi.json").json()["openapi"] == "3.1.0"
         counts = nobody.get("/metrics").text
-    assert 'readmit_requests_total{verb="observe",status="200"}' in counts
-    assert 'readmit_returns_total{kind="admitted"}' in counts
+    assert 'readmit_request_duration_seconds_count{verb="observe",status="200"}' in counts
+    assert 'readmit_returns_total{outcome="admitted",reason=""}' in counts
     assert TEAM not in counts

@@ -129,7 +129,7 @@ def _connected(place: str | Path, *, read_only: bool = False) -> Connection:
 
 
 def _places(place: str | Path, connection: Connection) -> tuple[str, ...]:
-    return (connection.place,) if connection.place is not None else places_of(place)
+    return connection.places or places_of(place)
 
 
 def names(place: str | Path) -> tuple[str, ...]:

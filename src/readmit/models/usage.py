@@ -8,12 +8,15 @@ not fit together are sent in smaller waves, so that the reservation does not was
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from readmit.models.chat import failure_of
 from readmit.models.protocols import Failure, Fault, ModelWrapper, Reply, ask_all
 from readmit.records.base import Count, Name, Record
 from readmit.records.error_types import ModelError
+from readmit.telemetry.measures import MODEL_SECONDS, MODEL_TOKENS
+from readmit.telemetry.spans import past_span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,6 +148,7 @@ class Metered(ModelWrapper):
         return results
 
     def _asked(self, asks: Sequence[Ask], needs: Sequence[int]) -> list[Reply | Failure]:
+        began = time.time_ns()
         try:
             replies = list(ask_all(self._model, asks))
         except BaseException:
@@ -152,7 +156,26 @@ class Metered(ModelWrapper):
             raise
         for reply, need in zip(replies, needs, strict=True):
             self._ledger.enter(reply, need)
+            self._measure(reply, began)
         return replies
+
+    def _measure(self, reply: Reply | Failure, began: int) -> None:
+        """Record a request that was put to the model."""
+        if isinstance(reply, Reply) and reply.replayed:
+            return
+        usage, fault = reply.usage, str(reply.fault) if isinstance(reply, Failure) else ""
+        said: dict[str, str | int] = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.request.model": self.name,
+            "gen_ai.usage.input_tokens": usage.input,
+            "gen_ai.usage.output_tokens": usage.output,
+            "readmit.stage": usage.stage,
+        }
+        past_span("readmit.model", began, usage.milliseconds, said, fault)
+        MODEL_SECONDS.add(usage.milliseconds / 1_000, "chat", self.name, fault)
+        for kind, tokens in (("input", usage.input), ("output", usage.output)):
+            if tokens:
+                MODEL_TOKENS.add(tokens, "chat", self.name, kind)
 
     def _unasked(self, ask: Ask) -> Failure:
         left = (self._ledger.limit or 0) - self._ledger.spent

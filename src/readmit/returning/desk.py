@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,12 +32,15 @@ from readmit.state.absence import check_purpose
 from readmit.state.authority import jumped
 from readmit.state.examination import examination
 from readmit.state.load import requested
+from readmit.telemetry.measures import RETURN_SECONDS, RETURNS
+from readmit.telemetry.spans import PRINCIPAL, return_stage, span
 from readmit.trust.statement import seal_retractions, seal_view
 from readmit.writing.item_content import who
 from readmit.writing.new_event import append_own
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from readmit.log.log import Log
     from readmit.records.acts.looks import Looked
@@ -101,6 +105,25 @@ class Desk:
         prepare: Callable[[Checkpoint, str], object] | None = None,
     ) -> DecidedRequest:
         """Decide a return and commit it. ``prepare`` brings verdicts up to date first; its failure is a refusal."""
+        began = time.perf_counter()
+        with span("readmit.return") as note:
+            note({PRINCIPAL: identity.principal})
+            decided = self._returned(identity, purpose, checkpoint, id, prepare)
+            decision = decided.outcome.decision
+            reason = str(decision.reasons[0]) if decision.reasons else ""
+            note({"readmit.outcome": decision.kind, "readmit.reason": reason, "readmit.epoch": decision.epoch})
+        RETURNS.add(1, decision.kind, reason)
+        RETURN_SECONDS.add(time.perf_counter() - began, decision.kind)
+        return decided
+
+    def _returned(
+        self,
+        identity: Identity,
+        purpose: str | None,
+        checkpoint: str | None,
+        id: str | None,
+        prepare: Callable[[Checkpoint, str], object] | None,
+    ) -> DecidedRequest:
         leave_if_over(self.writer, identity)
         departed = departure_of(self.log, identity, checkpoint)
         purpose = None if purpose is None else require_name("purpose", nfc(purpose))
@@ -110,29 +133,29 @@ class Desk:
         unprepared = ""
         if prepare is not None:
             # First, so that what is there now is part of what it looks at.
-            look_for(self, departed, identity, purpose=purpose)
-            unprepared = _fault(prepare, departed, return_id)
+            with return_stage("prepare"):
+                look_for(self, departed, identity, purpose=purpose)
+                unprepared = _fault(prepare, departed, return_id)
         addressee = Addressee(return_id, instance_of(secret), secrets.token_hex(16))
 
         def asked() -> Request:
             return self.ask(departed, identity, purpose=purpose, addressee=addressee)
 
-        report = stages_reported.get() or _unheard
-        report("read")
-        with self.log.reading():
+        with _stage("read"), self.log.reading():
             request = asked()
             read = self._read(departed, request, unprepared)
-        report("look")
-        written, examined = look_before(self, request, read) if isinstance(read, Snapshot) else LookBefore()
-        if isinstance(read, Snapshot) and written is not None:
-            examined = None
-            with self.log.reading():
-                epoch, request = request.epoch, asked()
-                read = with_looks(self.log, read, epoch, written, request) or self._read(departed, request, unprepared)
-        report("decide")
-        outcome = _decided(request, read, examined)
-        report("commit")
-        with self.log.atomic():
+        with _stage("look"):
+            written, examined = look_before(self, request, read) if isinstance(read, Snapshot) else LookBefore()
+            if isinstance(read, Snapshot) and written is not None:
+                examined = None
+                with self.log.reading():
+                    before, request = request.epoch, asked()
+                    read = with_looks(self.log, read, before, written, request) or self._read(
+                        departed, request, unprepared
+                    )
+        with _stage("decide"):
+            outcome = _decided(request, read, examined)
+        with _stage("commit"), self.log.atomic():
             if self.log.head != request.epoch:
                 request = asked()
                 outcome = _decided(request, self._read(departed, request, unprepared))
@@ -209,10 +232,11 @@ class Desk:
             raise ConflictError(f"id {request.return_id!r} is already used for another return; choose another id")
         envelope: Envelope | None = None
         try:
-            if outcome.decision.view is not None:
-                envelope = seal_view(outcome.decision.view, self.keys.signer())
-            elif outcome.decision.retracting is not None:
-                envelope = seal_retractions(outcome.decision.retracting, self.keys.signer())
+            with return_stage("seal"):
+                if outcome.decision.view is not None:
+                    envelope = seal_view(outcome.decision.view, self.keys.signer())
+                elif outcome.decision.retracting is not None:
+                    envelope = seal_retractions(outcome.decision.retracting, self.keys.signer())
         except Exception as error:  # noqa: BLE001 - a signer may live elsewhere and fail in its own ways
             logger.warning("return %s could not be signed: %s", request.return_id, error)
             outcome = withhold(request, outcome, Reason.SIGNER_FAILED)
@@ -241,7 +265,9 @@ class Desk:
     def expose(self, return_id: str, identity: Identity, secret: str, *, within_batch: bool = False) -> Bundle:
         """Check a view again now and hand it over to the workload it was issued to, which proves it by the secret."""
         self._require_durable(within_batch=within_batch)
-        bundle = expose(self.log, return_id, self._asker(identity, secret))
+        with span("readmit.expose") as note:
+            note({PRINCIPAL: identity.principal})
+            bundle = expose(self.log, return_id, self._asker(identity, secret))
         self._remember_handing_over()
         return bundle
 
@@ -250,7 +276,9 @@ class Desk:
     ) -> RetractionBundle:
         """Check the retractions of a blocked return again now, and hand them over to its workload."""
         self._require_durable(within_batch=within_batch)
-        bundle = expose_retractions(self.log, return_id, self._asker(identity, secret))
+        with span("readmit.expose") as note:
+            note({PRINCIPAL: identity.principal})
+            bundle = expose_retractions(self.log, return_id, self._asker(identity, secret))
         self._remember_handing_over()
         return bundle
 
@@ -272,8 +300,11 @@ class Desk:
         return lambda: Asker(asker, instance, self.policy, self.writer.clock(), self.keys.handed_over.read)
 
 
-def _unheard(_stage: str) -> None:
-    """Nothing listens."""
+def _stage(name: str) -> AbstractContextManager[object]:
+    """A stage that begins: a listener hears of it, and its span is open until the block ends."""
+    if (report := stages_reported.get()) is not None:
+        report(name)
+    return return_stage(name)
 
 
 def instance_of(secret: object) -> str:
@@ -287,7 +318,7 @@ def _decided(request: Request, read: Snapshot | Outcome, examined: Examined | No
     if isinstance(read, Outcome):
         return read
     try:
-        return decide(request, read, examined=examined)
+        return decide(request, read, examined=examined, stage=return_stage)
     except Exception as error:  # noqa: BLE001 - whatever failed, the agent gets nothing and the audit gets a row
         return _failed(request, error)
 

@@ -28,6 +28,7 @@ from readmit.rules.cycle import Examined, examine, unfit
 from readmit.rules.invalidate.changed_sources import is_due, is_kept, is_stale, needed
 from readmit.rules.invalidate.implicit import critical_dependencies
 from readmit.state.load import snapshot as snapshot_of
+from readmit.telemetry.spans import return_stage
 from readmit.writing.new_event import append_drafts, append_own, new_event
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _look(desk: Desk, snapshot: Snapshot, policy: Policy, at: datetime, *, again
     # Whatever is too old is about to be seen, and does not count against an item here.
     is_old = any(is_stale(snapshot.sources[name], at, policy.looks) for name in wanted)
     try:
-        examined = examine(replace(snapshot, fresh_at=None) if is_old else snapshot, policy)
+        examined = examine(replace(snapshot, fresh_at=None) if is_old else snapshot, policy, return_stage)
     except Exception:
         # Nothing is looked at for a return that will be refused for the same.
         logger.exception("the gates failed before a look")

@@ -6,7 +6,8 @@ per candidate come out, and the same inputs give the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 
 RULES = 1
 """The version of the rules in this module. A request names the version that decides it."""
+Stages = Callable[[str], AbstractContextManager[object]]
+"""Surrounds a stage by its name. What it does there changes no result."""
 
 
 class Examined(msgspec.Struct, frozen=True):
@@ -64,7 +67,12 @@ class Examined(msgspec.Struct, frozen=True):
 
 
 def decide(
-    request: Request, snapshot: Snapshot, *, deadline: Deadline = Deadline.AHEAD, examined: Examined | None = None
+    request: Request,
+    snapshot: Snapshot,
+    *,
+    deadline: Deadline = Deadline.AHEAD,
+    examined: Examined | None = None,
+    stage: Stages = nullcontext,
 ) -> Outcome:
     """Decide one return. ``deadline`` repeats a past decision in which a solver ran into its deadline.
 
@@ -72,9 +80,17 @@ def decide(
     """
     if (refused := unfit(request, snapshot)) is not None:
         return refused
-    examined = examined or examine(snapshot, request.policy)
+    examined = examined or examine(snapshot, request.policy, stage)
     snapshot = examined.snapshot
-    selection = select(request, snapshot, examined.gated, examined.duties, deadline)
+    with stage("cover"):
+        selection = select(request, snapshot, examined.gated, examined.duties, deadline)
+    with stage("readmission"):
+        return _readmitted(request, examined, selection)
+
+
+def _readmitted(request: Request, examined: Examined, selection: Selection) -> Outcome:
+    """The decision on a selection, with an account of every candidate."""
+    snapshot = examined.snapshot
     bank = [(event.payload, event.digest) for event in snapshot.state.bank if isinstance(event.payload, Experience)]
     notes, readmitted = match(bank, frozenset(selection.items), request.policy)
     kind = _kind(selection, request.policy)
@@ -145,15 +161,18 @@ def unfit(request: Request, snapshot: Snapshot) -> Outcome | None:
     return refuse(request, Reason.CLOCK_SKEW, behind) if behind else None
 
 
-def examine(snapshot: Snapshot, policy: Policy) -> Examined:
+def examine(snapshot: Snapshot, policy: Policy, stage: Stages = nullcontext) -> Examined:
     """The item-level half of the cycle. Exposure runs it again at its own moment."""
-    unbound = flaws(snapshot, policy)
-    snapshot = linked(snapshot, policy)
-    findings = resolve(snapshot, unbound, policy)
-    gated = judge(snapshot, findings, unbound, policy)
-    if gated.drafted:
-        gated = msgspec.structs.replace(gated, eligible=vouched(gated.eligible, gated.drafted, snapshot, policy))
-    return Examined(snapshot, gated, findings, duties(snapshot, gated, policy), unbound)
+    with stage("capture"):
+        unbound = flaws(snapshot, policy)
+        snapshot = linked(snapshot, policy)
+    with stage("invalidate"):
+        findings = resolve(snapshot, unbound, policy)
+    with stage("gate"):
+        gated = judge(snapshot, findings, unbound, policy)
+        if gated.drafted:
+            gated = msgspec.structs.replace(gated, eligible=vouched(gated.eligible, gated.drafted, snapshot, policy))
+        return Examined(snapshot, gated, findings, duties(snapshot, gated, policy), unbound)
 
 
 def _questions(duties: Duties, selection: Selection) -> Iterator[str]:

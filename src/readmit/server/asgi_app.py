@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
@@ -17,7 +18,7 @@ from starlette.routing import BaseRoute, Match, Route
 from readmit.records.error_types import ReadmitError
 from readmit.server import server_metrics
 from readmit.server.openapi_document import encoded
-from readmit.server.server_metrics import ServerMetrics
+from readmit.server.server_metrics import ServerMetrics, TracedApp
 from readmit.server.service import Service
 from readmit.server.verb_routes import VerbRoutes
 
@@ -42,7 +43,7 @@ def make_app(
 ) -> Starlette:
     """The application over one store, for any ASGI server. ``more`` makes further routes that share its service."""
     service, metrics = Service(settings), ServerMetrics()
-    routes, condition = VerbRoutes(service, credentials, metrics), StoreCondition(service)
+    routes, condition = VerbRoutes(service, credentials), StoreCondition(service)
 
     async def health(_: Request) -> Response:
         return _json({"status": "ok"})
@@ -52,7 +53,7 @@ def make_app(
         return _json({"status": "ok" if is_ready else "the store cannot be reached"}, 200 if is_ready else 503)
 
     async def counts(_: Request) -> Response:
-        return Response(metrics.text(calls=service.calls), media_type=server_metrics.MEDIA_TYPE)
+        return Response(metrics.text(), media_type=server_metrics.MEDIA_TYPE)
 
     async def openapi(_: Request) -> Response:
         return Response(encoded(), media_type="application/json")
@@ -71,6 +72,7 @@ def make_app(
             _Below("/v1/", routes),
             *more(service),
         ],
+        middleware=[Middleware(TracedApp, tally=metrics)],
         lifespan=lifespan,
     )
 

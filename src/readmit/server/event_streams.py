@@ -15,6 +15,7 @@ from readmit.remote.wire_values import FallenAnswer, StageAnswer
 from readmit.returning.desk import stages_reported
 from readmit.server.problems import problem_of
 from readmit.server.verb_calls import call
+from readmit.telemetry.measures import STREAMS
 from readmit.workspace.workspace import desk_of
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from readmit.presence.subscription import FallenItem
-    from readmit.server.server_metrics import ServerMetrics
     from readmit.server.service import Service
     from readmit.server.verb_routes import VerbRequest
     from readmit.workspace.workspace import Workspace
@@ -34,14 +34,14 @@ def is_asked_for(request: Request) -> bool:
     return "text/event-stream" in request.headers.get("accept", "")
 
 
-def stream(events: AsyncIterator[bytes], heartbeat: float, metrics: ServerMetrics) -> StreamingResponse:
+def stream(events: AsyncIterator[bytes], heartbeat: float) -> StreamingResponse:
     """An answer that goes on. A comment is sent whenever it was silent for a while."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_kept_alive(events, heartbeat, metrics), 200, headers, "text/event-stream")
+    return StreamingResponse(_kept_alive(events, heartbeat), 200, headers, "text/event-stream")
 
 
-async def _kept_alive(events: AsyncIterator[bytes], heartbeat: float, metrics: ServerMetrics) -> AsyncIterator[bytes]:
-    metrics.streams += 1
+async def _kept_alive(events: AsyncIterator[bytes], heartbeat: float) -> AsyncIterator[bytes]:
+    STREAMS.add(1)
     pending = asyncio.ensure_future(anext(events, None))
     try:
         while True:
@@ -54,7 +54,7 @@ async def _kept_alive(events: AsyncIterator[bytes], heartbeat: float, metrics: S
             yield event
             pending = asyncio.ensure_future(anext(events, None))
     finally:
-        metrics.streams -= 1
+        STREAMS.add(-1)
         pending.cancel()
         with suppress(asyncio.CancelledError, Exception):
             await pending
@@ -62,7 +62,7 @@ async def _kept_alive(events: AsyncIterator[bytes], heartbeat: float, metrics: S
             pass
 
 
-async def come_back_events(service: Service, asked: VerbRequest, metrics: ServerMetrics) -> AsyncIterator[bytes]:
+async def come_back_events(service: Service, asked: VerbRequest) -> AsyncIterator[bytes]:
     """A ``stage`` for each stage that begins, then ``returned`` with the outcome, or ``problem``."""
     loop, stages = asyncio.get_running_loop(), asyncio.Queue[str | None]()
 
@@ -82,7 +82,6 @@ async def come_back_events(service: Service, asked: VerbRequest, metrics: Server
     while (stage := await stages.get()) is not None:
         yield event("stage", StageAnswer(stage=stage))
     try:
-        metrics.returned(running.result())
         yield event("returned", running.result())
     except ReadmitError as error:
         yield event("problem", problem_of(error))

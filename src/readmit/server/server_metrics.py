@@ -1,88 +1,112 @@
-"""Counts of a server in the text format of Prometheus. No name of a workspace, principal or task is in them."""
+"""Measurements of a server in the text format of Prometheus, named as OpenTelemetry's collectors name them there."""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections import Counter
+from bisect import bisect_left
+from itertools import accumulate
 from typing import TYPE_CHECKING
+
+from readmit.telemetry.measures import CALLS, MEASURES, STREAMS, tallied
+from readmit.telemetry.spans import span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit.remote.wire_values import ReturnAnswer
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Upper ends of the classes of durations, in seconds."""
+    from readmit.telemetry.measures import Measure
+
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+NOTE = "readmit.note"
+"""The key of the request's scope under which its span takes attributes."""
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 class ServerMetrics:
-    """Requests by verb and status, their durations, returns by outcome, and open streams."""
+    """The tally of one server."""
 
     def __init__(self) -> None:
         self._began = time.time()
-        self._requests: Counter[tuple[str, int]] = Counter()
-        self._durations: dict[str, _Durations] = {}
-        self._returns: Counter[str] = Counter()
-        self.streams = 0
+        self._lock = threading.Lock()
+        self._sums: dict[str, dict[tuple[str, ...], float]] = {one.name: {} for one in MEASURES}
+        self._classes: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+        for state in ("running", "waiting"):
+            self.enter(CALLS, 0, (state,))
+        self.enter(STREAMS, 0, ())
 
-    def request(self, verb: str, status: int, seconds: float) -> None:
-        """Count an answered request."""
-        self._requests[verb, status] += 1
-        self._durations.setdefault(verb, _Durations()).add(seconds)
+    def enter(self, measure: Measure, value: float, labels: tuple[str, ...]) -> None:
+        """Keep a measurement."""
+        with self._lock:
+            sums = self._sums[measure.name]
+            sums[labels] = sums.get(labels, 0) + value
+            if measure.ends:
+                classes = self._classes.setdefault((measure.name, labels), [0] * (len(measure.ends) + 1))
+                classes[bisect_left(measure.ends, value)] += 1
 
-    def returned(self, answer: ReturnAnswer) -> None:
-        """Count the outcome of a return."""
-        self._returns[answer.kind] += 1
+    def text(self) -> str:
+        """All of them."""
+        with self._lock:
+            return "\n".join([*self._lines(), ""])
 
-    def text(self, *, calls: int) -> str:
-        """All of them. ``calls`` run or wait now."""
-        return "\n".join([*self._lines(calls), ""])
-
-    def _lines(self, calls: int) -> Iterator[str]:
-        yield from _head("readmit_requests_total", "counter", "Answered requests by verb and status.")
-        for (verb, status), count in sorted(self._requests.items()):
-            yield f'readmit_requests_total{{verb="{verb}",status="{status}"}} {count}'
-        yield from _head("readmit_request_seconds", "histogram", "Durations of requests by verb.")
-        for verb, durations in sorted(self._durations.items()):
-            yield from durations.lines(verb)
-        yield from _head("readmit_returns_total", "counter", "Decided returns by outcome.")
-        for kind, count in sorted(self._returns.items()):
-            yield f'readmit_returns_total{{kind="{kind}"}} {count}'
-        yield from _head("readmit_calls", "gauge", "Calls that run or wait now.")
-        yield f"readmit_calls {calls}"
-        yield from _head("readmit_streams", "gauge", "Streams of events that are open now.")
-        yield f"readmit_streams {self.streams}"
-        yield from _head("process_start_time_seconds", "gauge", "When the server started.")
+    def _lines(self) -> Iterator[str]:
+        for measure in MEASURES:
+            name = measure.exposed
+            yield f"# HELP {name} {measure.says}"
+            yield f"# TYPE {name} {measure.kind}"
+            for labels, total in sorted(self._sums[measure.name].items()):
+                pairs = _pairs(measure, labels)
+                if not measure.ends:
+                    yield f"{name}{_braced(pairs)} {total:g}"
+                    continue
+                below = [*accumulate(self._classes[measure.name, labels])]
+                for end, count in zip((*map(str, measure.ends), "+Inf"), below, strict=True):
+                    yield f"{name}_bucket{_braced([*pairs, _pair('le', end)])} {count}"
+                yield f"{name}_sum{_braced(pairs)} {total:.6f}"
+                yield f"{name}_count{_braced(pairs)} {below[-1]}"
+        yield "# HELP process_start_time_seconds When the server started."
+        yield "# TYPE process_start_time_seconds gauge"
         yield f"process_start_time_seconds {self._began:.3f}"
 
 
-class _Durations:
-    """Durations of the requests of one verb, in classes."""
+class TracedApp:
+    """An application whose requests are spans, and whose measurements go to one tally."""
 
-    def __init__(self) -> None:
-        self._counts = [0] * len(BUCKETS)
-        self._count = 0
-        self._sum = 0.0
+    def __init__(self, app: ASGIApp, tally: ServerMetrics) -> None:
+        self._app = app
+        self._tally = tally
 
-    def add(self, seconds: float) -> None:
-        self._count += 1
-        self._sum += seconds
-        for number, end in enumerate(BUCKETS):
-            if seconds <= end:
-                self._counts[number] += 1
-                break
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        token = tallied.set(self._tally)
+        try:
+            with span("readmit.request", headers) as note:
+                note({"http.request.method": scope["method"] if scope["method"] in _METHODS else "_OTHER"})
 
-    def lines(self, verb: str) -> Iterator[str]:
-        below = 0
-        for end, count in zip(BUCKETS, self._counts, strict=True):
-            below += count
-            yield f'readmit_request_seconds_bucket{{verb="{verb}",le="{end}"}} {below}'
-        yield f'readmit_request_seconds_bucket{{verb="{verb}",le="+Inf"}} {self._count}'
-        yield f'readmit_request_seconds_sum{{verb="{verb}"}} {self._sum:.6f}'
-        yield f'readmit_request_seconds_count{{verb="{verb}"}} {self._count}'
+                async def noted(message: Message) -> None:
+                    if message["type"] == "http.response.start":
+                        note({"http.response.status_code": message["status"]})
+                    await send(message)
+
+                scope[NOTE] = note
+                await self._app(scope, receive, noted)
+        finally:
+            tallied.reset(token)
 
 
-def _head(name: str, kind: str, says: str) -> Iterator[str]:
-    yield f"# HELP {name} {says}"
-    yield f"# TYPE {name} {kind}"
+def _pairs(measure: Measure, labels: tuple[str, ...]) -> list[str]:
+    named = zip(measure.labels, labels, strict=True)
+    return [_pair(name.replace(".", "_"), value) for name, value in named]
+
+
+def _pair(name: str, value: str) -> str:
+    return f'{name}="{value.translate(_ESCAPES)}"'
+
+
+def _braced(pairs: list[str]) -> str:
+    return f"{{{','.join(pairs)}}}" if pairs else ""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from readmit.log import location
 from readmit.records.error_types import StoreError, UnknownError
+from readmit.telemetry.measures import CALLS
 from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -67,10 +68,16 @@ class Service:
         if opened.calls >= self.settings.waiting + self.settings.at_once:
             raise BusyError(f"{opened.calls} calls run or wait in this workspace already; call again later")
         opened.calls += 1
+        state = "waiting"
+        CALLS.add(1, state)
         try:
             async with opened.deciding if decides else nullcontext(), opened.turns:
+                CALLS.add(-1, state)
+                state = "running"
+                CALLS.add(1, state)
                 return await self._run(partial(work, opened.handle))
         finally:
+            CALLS.add(-1, state)
             opened.calls -= 1
             self._ended.set()
 

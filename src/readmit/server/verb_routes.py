@@ -22,11 +22,14 @@ from starlette.responses import Response, StreamingResponse
 from readmit.records.canonical import decode, located
 from readmit.records.error_types import CredentialError, ReadmitError, RecordError
 from readmit.remote.verb_table import verbs
-from readmit.remote.wire_values import ListPage, ProblemAnswer, ReturnAnswer, WorkspaceAnswer
+from readmit.remote.wire_values import ListPage, ProblemAnswer, WorkspaceAnswer
 from readmit.server.event_streams import come_back_events, fallen_events, is_asked_for, lookout_of, stream
 from readmit.server.kept_answers import KeptAnswers, checked_key, id_from
 from readmit.server.problems import answer, plain_problem, problem
+from readmit.server.server_metrics import NOTE
 from readmit.server.verb_calls import call, check_caller, check_role
+from readmit.telemetry.measures import REQUESTS
+from readmit.telemetry.spans import PRINCIPAL
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -35,7 +38,6 @@ if TYPE_CHECKING:
 
     from readmit.remote.verb_table import Verb
     from readmit.server.caller import Caller, Credentials
-    from readmit.server.server_metrics import ServerMetrics
     from readmit.server.service import Service
     from readmit.workspace.workspace import Workspace
 
@@ -71,10 +73,9 @@ class _RefusedError(Exception):
 class VerbRoutes:
     """Answers every request below ``/v1/workspaces``."""
 
-    def __init__(self, service: Service, credentials: Credentials, metrics: ServerMetrics) -> None:
+    def __init__(self, service: Service, credentials: Credentials) -> None:
         self._service = service
         self._credentials = credentials
-        self._metrics = metrics
         self._kept = KeptAnswers()
         self._places: dict[int, list[tuple[list[str], dict[str, Verb]]]] = {}
         for verb in verbs():
@@ -98,6 +99,7 @@ class VerbRoutes:
             caller = await caller_of(request, self._credentials)
             verb, path = self._found(request)
             name = verb.name
+            request.scope[NOTE]({"http.route": verb.path, PRINCIPAL: caller.principal})
             said = await self._answered(request, verb, path, caller)
         except _RefusedError as refused:
             said = answer(refused.said, refused.headers)
@@ -107,7 +109,7 @@ class VerbRoutes:
         except Exception:
             logger.exception("a request for %s failed", name)
             said = answer(plain_problem("ServerError", 500, "the server failed to answer this; its log says why"))
-        self._metrics.request(name, said.status_code, time.perf_counter() - began)
+        REQUESTS.add(time.perf_counter() - began, name, str(said.status_code))
         return said
 
     def _found(self, request: Request) -> tuple[Verb, dict[str, str]]:
@@ -140,10 +142,10 @@ class VerbRoutes:
             return _json(msgspec.json.encode(await self._of_server(asked)))
         if verb.name == "subscribe":
             events = fallen_events(self._service, workspace, await lookout_of(self._service, asked))
-            return stream(events, self._service.settings.heartbeat, self._metrics)
+            return stream(events, self._service.settings.heartbeat)
         if verb.streams and is_asked_for(request):
-            events = come_back_events(self._service, asked, self._metrics)
-            return stream(events, self._service.settings.heartbeat, self._metrics)
+            events = come_back_events(self._service, asked)
+            return stream(events, self._service.settings.heartbeat)
         if verb.media != JSON:
             return await _filed(self._service, asked)
         key = request.headers.get("idempotency-key")
@@ -156,9 +158,7 @@ class VerbRoutes:
     async def _called(self, asked: VerbRequest) -> bytes:
         assert asked.workspace is not None  # noqa: S101 - only those of the server itself name none
         decides = asked.verb.name == "come_back"
-        result, encoded = await self._service.call(asked.workspace, partial(_encoded_call, asked), decides=decides)
-        if isinstance(result, ReturnAnswer):
-            self._metrics.returned(result)
+        _, encoded = await self._service.call(asked.workspace, partial(_encoded_call, asked), decides=decides)
         return encoded
 
     async def _of_server(self, asked: VerbRequest) -> object:

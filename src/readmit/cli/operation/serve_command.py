@@ -81,15 +81,17 @@ def serve_store(invocation: Invocation, /, *, listen: str, first_key: bool, **gi
     _check_place(host, given)
     try:
         from readmit.server.http_server import listening_at, serve, whole_app
+        from readmit.server.telemetry_export import start_export
     except ModuleNotFoundError as error:
         raise RecordError(f"serve: the package {error.name} is missing; run `pip install 'readmit[server]'`") from None
+    exported = start_export()
     found = _opened(invocation, make=first_key)
     with listening_at(host, port) as listening:
         scheme = "https" if given["certificate"] else "http"
         own = f"{scheme}://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
         serving = _serving(invocation, found, given, own)
         app = whole_app(serving, lambda line: click.echo(line, err=True))
-        _announce(invocation, found, serving, own)
+        _announce(invocation, found, serving, own, exported)
         try:
             serve(app, serving, listening)
         except KeyboardInterrupt:
@@ -158,7 +160,7 @@ def _opened(invocation: Invocation, *, make: bool) -> _Found:
         return _Found(folder, counting, key)
 
 
-def _announce(invocation: Invocation, found: _Found, serving: Serving, own: str) -> None:
+def _announce(invocation: Invocation, found: _Found, serving: Serving, own: str, exported: str) -> None:
     """Say where it is, and how to call it."""
     lines = [
         f"Serving {invocation.store} at {own}",
@@ -181,5 +183,7 @@ def _announce(invocation: Invocation, found: _Found, serving: Serving, own: str)
         lines.append(f"No API key counts yet, so nobody can call by one. Make the first: `{add}`")
     if serving.issuers is not None:
         lines.append(f"Tokens of the providers in {serving.issuers} count too.")
+    if exported:
+        lines.append(exported)
     lines.append("Stop it with Ctrl-C.")
     invocation.say({"url": own, "keys": found.counting, "first_key": found.key}, *lines)

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg.pq import TransactionStatus
 
+from readmit.log.engines.connecting.pending_statement import PendingStatement
+from readmit.log.engines.connecting.store_address import Address
 from readmit.log.engines.locks import Locks
-from readmit.log.engines.postgres_client import Address, PendingStatement, Unanswered, failure, in_doubt, outgoing
+from readmit.log.engines.postgres_client import Unanswered, failure, in_doubt, outgoing, unreplicated
 from readmit.log.engines.postgres_dialect import answers, for_rows, only_reads, together, translated, writes_apart
 from readmit.log.engines.postgres_schema import DIRECTORY, flaws_of, make, recognize, vacuum
 from readmit.log.engines.postgres_signals import Channel, OnServer
@@ -54,7 +56,7 @@ class PostgresConnection(SharedConnection):
         self._closing = weakref.finalize(self, self._client.close)
         try:
             self.store_id = make(self._client, self._address)
-            self.place = self._address.place(self._client)
+            self.places = self._address.places(self._client)
             check(self.schema_flaws())
         except psycopg.Error as error:
             self._client.close()
@@ -242,6 +244,9 @@ class PostgresConnection(SharedConnection):
         except psycopg.Error as error:
             lost = connected and self._client.closed
             raise in_doubt(error) if lost else failure(error, self._address) from error
+        if self._client.is_unreplicated:
+            self._client.is_unreplicated = False
+            raise unreplicated()
         if sealing is not None:
             sealing.sealed()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -11,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg import errors
 from psycopg.adapt import Transformer
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.generators import execute
 from psycopg.pq import ExecStatus
 from psycopg.sql import Literal
 
 from readmit.log.engines.postgres_dialect import numbered
-from readmit.log.location import FORM, shown
 from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
-CONNECT_SECONDS = 10
+    from psycopg.errors import Diagnostic
+
+    from readmit.log.engines.connecting.store_address import Address
+
 LOCK_SECONDS = 30
 STATEMENT_SECONDS = 60
 ANSWER_SECONDS = 75
@@ -31,80 +31,16 @@ ANSWER_SECONDS = 75
 IDLE_SECONDS = 600
 """How long a client that hangs within a transaction may block other writers."""
 
-DEFAULT_SCHEMA = "readmit"
 _MOST_PREPARED = 64
 _GOOD = frozenset({ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK, ExecStatus.EMPTY_QUERY})
-# Parameters of the URL that are not libpq's.
-_OURS = ("schema=", "clock=")
-_SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
 
 
 class Unanswered(psycopg.OperationalError):
     """The server did not answer in time. The connection is not used again."""
 
 
-class Address:
-    """A parsed store URL. Never shows its password."""
-
-    def __init__(self, url: str) -> None:
-        self.shown = shown(url)
-        scheme, separator, rest = url.partition("://")
-        # A scheme is the same in capitals, which libpq does not know.
-        base, _, query = f"{scheme.lower()}{separator}{rest}".partition("?")
-        parameters = [one for one in query.split("&") if one]
-        ours = dict(one.split("=", 1) for one in parameters if one.startswith(_OURS))
-        self.schema = ours.get("schema", DEFAULT_SCHEMA)
-        self.simulated = ours.get("clock") == "simulated"
-        """Whether the workspaces live in simulated time, which is not compared with the server's clock."""
-        if not self.simulated and "clock" in ours:
-            raise StoreError(f"cannot open {self.shown}: clock: write clock=simulated, or leave it out")
-        if not _SCHEMA.fullmatch(self.schema):
-            raise StoreError(
-                f"cannot open {self.shown}: schema: this is not a name for one; use lower-case letters, digits and _"
-            )
-        theirs = "&".join(one for one in parameters if not one.startswith(_OURS))
-        try:
-            given: dict[str, Any] = conninfo_to_dict(f"{base}?{theirs}" if theirs else base)
-            given.setdefault("connect_timeout", CONNECT_SECONDS)
-            self.user, self.database = str(given.get("user") or ""), str(given.get("dbname") or "")
-            self._host, self._port = (str(given.get(name) or "") for name in ("host", "port"))
-            self._conninfo = make_conninfo(**given, fallback_application_name="readmit", client_encoding="utf-8")
-        except (psycopg.Error, UnicodeError):
-            # The library's own message may quote any part of the URL.
-            raise StoreError(f"cannot open {self.shown}: this is not an address of PostgreSQL; {FORM}") from None
-
-    def __repr__(self) -> str:
-        return f"Address({self.shown!r})"
-
-    def place(self, client: Client) -> str:
-        """The address of the store, alike for every user. Its hosts are the URL's: a server names none itself."""
-        host, port = self._host or client.info.host, self._port or client.info.port
-        host = host if host.startswith("/") else host.lower()
-        return f"postgresql://{host}:{port}/{client.info.dbname}?schema={self.schema}"
-
-    def connect(self) -> Client:
-        """A new connection, with its limits set."""
-        try:
-            client = Client.connect(self._conninfo, autocommit=True, row_factory=_rows)
-        except (psycopg.Error, UnicodeError) as error:
-            said = " ".join(str(error).split())
-            raise StoreError(f"cannot open {self.shown}: {said}; {_remedy(said, self)}") from None
-        try:
-            client.execute(_settings(self.schema), prepare=False)
-            encoding = client.info.parameter_status("server_encoding")
-        except psycopg.Error as error:
-            client.close()
-            raise StoreError(f"cannot open {self.shown}: {' '.join(str(error).split())}") from None
-        if encoding != "UTF8":
-            client.close()
-            raise StoreError(
-                f"cannot open {self.shown}: the database is encoded in {encoding}; "
-                f"make one that can hold every text: createdb --encoding UTF8 --template template0 NAME"
-            )
-        return client
-
-
-def _settings(schema: str) -> str:
+def session_settings(schema: str) -> str:
+    """The settings of a session, and the limits on its waits."""
     # A commit that returned is on disk, or replicated if the server is configured for that.
     # Read rows in index order, even while the planner has no statistics for a new table.
     return f"""
@@ -115,7 +51,8 @@ def _settings(schema: str) -> str:
     SET lock_timeout TO '{LOCK_SECONDS}s';
     SET statement_timeout TO '{STATEMENT_SECONDS}s';
     SET idle_in_transaction_session_timeout TO '{IDLE_SECONDS}s';
-    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
+    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+    SELECT pg_backend_pid()
     """
 
 
@@ -125,12 +62,21 @@ class Client(psycopg.Connection[tuple[Any, ...]]):
     CLOCK = "SELECT clock_timestamp()"
     """Asks for the server's clock, as the last statement that begins a transaction."""
 
+    patience: float | None = None
+    """Seconds to wait for an answer, if not as long as usual."""
     _said: tuple[datetime, float] | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._planned: dict[str, str] = {}
         self._numbers = count(1)
+        self.is_unreplicated = False
+        """Whether a commit returned although its standby did not have it."""
+        self.add_notice_handler(self._noticed)
+
+    def _noticed(self, said: Diagnostic) -> None:
+        # By the place in the server that says so: the words are in its language, and the code is that of any warning.
+        self.is_unreplicated |= said.source_function == "SyncRepWaitForLSN"
 
     def script(self, *steps: str | tuple[str, Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
         """Run several statements in one round trip. Returns the rows of each that returns some.
@@ -195,21 +141,21 @@ class Client(psycopg.Connection[tuple[Any, ...]]):
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **kwargs: Any) -> Any:
         try:
-            return super().wait(_limited(gen), *args, **kwargs)
+            return super().wait(_limited(gen, self.patience or ANSWER_SECONDS), *args, **kwargs)
         except Unanswered:
             self.pgconn.finish()
             raise
 
 
-def _limited(steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+def _limited(steps: Generator[Any, Any, Any], seconds: float) -> Generator[Any, Any, Any]:
     """Run the same steps until the deadline. The library resumes this generator ten times a second while it waits."""
-    end = time.monotonic() + ANSWER_SECONDS
+    end = time.monotonic() + seconds
     try:
         wanted = next(steps)
         while True:
             ready = yield wanted
             if not ready and time.monotonic() > end:
-                raise Unanswered(f"the server did not answer within {ANSWER_SECONDS} seconds")
+                raise Unanswered(f"the server did not answer within {seconds} seconds")
             wanted = steps.send(ready)
     except StopIteration as done:
         return done.value
@@ -246,7 +192,8 @@ def _literal(value: Any) -> str:
             return Literal(value).as_string()
 
 
-def _rows(_: object) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+def rows_of(_: object) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """The factory of rows from what the server sent."""
     return _incoming
 
 
@@ -273,6 +220,11 @@ def failure(error: psycopg.Error, address: Address) -> StoreError:
             what = f"another writer kept the workspace for {LOCK_SECONDS} seconds; call again"
         case errors.QueryCanceled():
             what = f"a statement took longer than {STATEMENT_SECONDS} seconds; call again, in smaller parts"
+        case errors.ReadOnlySqlTransaction():
+            what = (
+                f"{_said(error)}: this server is a standby; name every server in the URL, as in "
+                "postgresql://user@one:5432,two:5432/database, and leave out target_session_attrs"
+            )
         case errors.InsufficientPrivilege():
             what = f"{_said(error)}; {grant(address)}"
         case errors.ProgramLimitExceeded():
@@ -300,6 +252,14 @@ def in_doubt(error: psycopg.Error) -> StoreError:
     )
 
 
+def unreplicated() -> StoreError:
+    """The error for a commit that no longer waits for a standby, which PostgreSQL reports as a success."""
+    return StoreError(
+        "storage failed: the wait for the standby was canceled, so this is on one server only, and lost if that is; "
+        "see that the standby runs, then write once more: what is acknowledged then carries this with it"
+    )
+
+
 def grant(address: Address) -> str:
     """The statement by which a store's owner gives another role access."""
     user, schema = address.user or "this role", address.schema
@@ -311,48 +271,3 @@ def grant(address: Address) -> str:
 
 def _said(error: psycopg.Error) -> str:
     return " ".join((error.diag.message_primary or str(error) or type(error).__name__).split())
-
-
-def _remedy(said: str, address: Address) -> str:
-    if "password" in said or "authentication" in said or "pg_hba" in said:
-        return "check the user and the password in the URL, or keep the password in ~/.pgpass"
-    if "database" in said and "does not exist" in said:
-        return f"make it: createdb {address.database}"
-    if "role" in said and "does not exist" in said:
-        return f"make it: createuser {address.user}"
-    return "check the host and the port in the URL, and that the server runs"
-
-
-class PendingStatement:
-    """A statement that waits to be sent."""
-
-    __slots__ = ("_flush", "cursor", "statement", "values")
-
-    def __init__(self, flush: Callable[[], None], statement: str, values: Sequence[Any] = ()) -> None:
-        self._flush = flush
-        self.values = values
-        self.statement = statement
-        self.cursor: psycopg.Cursor[Any] | None = None
-
-    def send(self, client: Client) -> None:
-        self.cursor = client.execute(self.statement, self.values or None, binary=True)
-
-    def _answered(self) -> psycopg.Cursor[Any]:
-        if self.cursor is None:
-            self._flush()
-        if self.cursor is None:
-            raise StoreError("storage failed: this statement was undone before it was sent")
-        return self.cursor
-
-    @property
-    def rowcount(self) -> int:
-        return self._answered().rowcount
-
-    def fetchone(self) -> Any:
-        return self._answered().fetchone()
-
-    def fetchall(self) -> list[Any]:
-        return self._answered().fetchall()
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._answered())

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg import errors
 
-from readmit.log.engines.postgres_client import Address, Client, failure, grant
+from readmit.log.engines.connecting.store_address import Address
+from readmit.log.engines.postgres_client import Client, failure, grant
 from readmit.log.engines.sql import SHIFT
 from readmit.log.engines.sqlite_schema import (
     APPEND_ONLY_TABLES,

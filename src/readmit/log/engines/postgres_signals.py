@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from readmit.log.engines.listener import Bell, CommitListener
-from readmit.log.engines.postgres_client import Address, Client, failure
+from readmit.log.engines.postgres_client import Client, failure
 from readmit.records.error_types import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from readmit.log.engines.connecting.store_address import Address
 
 
 class OnServer:

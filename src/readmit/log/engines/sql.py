@@ -208,8 +208,8 @@ class Connection(Protocol):
     """The number of the open transaction, or of the last one: a new number means a new state of the database."""
 
     @property
-    def place(self) -> str | None:
-        """The address of the store on its server, without user and password; none for a file."""
+    def places(self) -> tuple[str, ...]:
+        """The addresses of the store on its servers, without user and password; none for a file."""
 
     def watch(self, watcher: Watcher) -> None:
         """Let something take part in every transaction."""

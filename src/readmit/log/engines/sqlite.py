@@ -110,7 +110,7 @@ class SqliteConnection(SharedConnection):
             raise StoreError(f"cannot open {self.path}: it was replaced while it was being opened; open it again")
         self.bell = Doorbell("" if self._files is None else self._files.log_path)
 
-    place = None
+    places = ()
     server_now = None
     """A file has no clock but its host's."""
 

@@ -55,7 +55,7 @@ class ReadOnlyConnection:
             raise StoreError(f"cannot verify {path}: {error}") from None
         self.sql.execute(f"PRAGMA cache_size = {CACHE}")
 
-    place = None
+    places = ()
     server_now = None
     """Nothing is written, so no clock is compared."""
 

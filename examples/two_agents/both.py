@@ -25,8 +25,14 @@ class Program:
     """A process that is given lines and prints lines."""
 
     def __init__(self, *command: str, folder: Path, **settings: str) -> None:
-        piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self.process = subprocess.Popen(command, cwd=folder, env={**os.environ, **settings}, text=True, **piped)
+        self.process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, **settings},
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -41,6 +47,7 @@ class Program:
 
     def until(self, wanted: str) -> str:
         """Print its lines until one holds the wanted words, and return that one."""
+        assert self.process.stdout is not None
         for line in self.process.stdout:
             print(line, end="", flush=True)
             if wanted in line:
@@ -55,7 +62,8 @@ def readmit(folder: Path, *words: str) -> str:
 
 def key(folder: Path, principal: str, *words: str) -> str:
     """A new API key."""
-    return json.loads(readmit(folder, "credentials", "add", principal, *words, *STORE, "--json"))["key"]
+    made = json.loads(readmit(folder, "credentials", "add", principal, *words, *STORE, "--json"))
+    return str(made["key"])
 
 
 def main() -> None:
@@ -72,7 +80,7 @@ def main() -> None:
         server = running.enter_context(
             Program(READMIT, "serve", *STORE, "--listen", "127.0.0.1:0", folder=folder, PYTHONUNBUFFERED="1")
         )
-        url = re.search(r"http://[\w.:]+", server.until("Serving"))[0]
+        (url,) = re.findall(r"http://[\w.:]+", server.until("Serving"))
 
         def agent(name: str, *command: str) -> Program:
             settings = {"READMIT_URL": url, "READMIT_API_KEY": keys[name]}
