@@ -47,12 +47,11 @@ class Program:
 
     def until(self, wanted: str) -> str:
         """Print its lines until one holds the wanted words, and return that one."""
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
+        for line in self.process.stdout or ():
             print(line, end="", flush=True)
             if wanted in line:
                 return line
-        raise SystemExit(f"{self.process.args} ended before it said {wanted!r}")
+        raise SystemExit(f"{self.process.args!r} ended before it said {wanted!r}")
 
 
 def readmit(folder: Path, *words: str) -> str:
