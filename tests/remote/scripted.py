@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import deque
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,6 +25,8 @@ class Answer:
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
     media_type: str = "application/json"
+    after: float = 0.0
+    """Seconds for which it stands open before its body."""
 
 
 LOST = Answer(None)
@@ -35,10 +38,10 @@ def problem(kind: str, status: int, detail: str = "", **headers: str) -> Answer:
     return Answer(status, said, named, "application/problem+json")
 
 
-def events(*said: tuple[str, object]) -> Answer:
-    """A stream that ends after these events."""
-    text = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in said)
-    return Answer(200, text, media_type="text/event-stream")
+def events(*said: tuple[str, object], after: float = 0.0) -> Answer:
+    """A stream that ends after these events, which come after some seconds."""
+    text = ": a heartbeat\n\n" + "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in said)
+    return Answer(200, text, media_type="text/event-stream", after=after)
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,8 @@ def _handler(answered: Callable[[Received], Answer]) -> type[BaseHTTPRequestHand
             for name, value in {**named, "connection": "close"}.items():
                 self.send_header(name, value)
             self.end_headers()
+            self.wfile.flush()
+            time.sleep(said.after)
             self.wfile.write(body)
 
         do_GET = do_POST = do_PUT = answer  # noqa: N815 - as the library calls them

@@ -204,6 +204,15 @@ def test_a_subscription_survives_a_lost_stream_and_says_again_what_fell() -> Non
         assert subscription.wait() == ()
 
 
+def test_a_subscription_that_heard_nothing_for_long_survives_a_lost_stream_too() -> None:
+    """Patience is for a server that is away, not for one at which nothing falls."""
+    fallen = {"return_id": "r", "item": "h", "state": "superseded"}
+    with Scripted(HELLO, events(after=1.5), LOST, events(("fallen", fallen))) as server:
+        agent = connected(server, patience=1).agent("bob", role="planner", task="trip")
+        with agent.subscribe() as subscription:
+            assert next(iter(subscription)).item == "h"
+
+
 def test_a_subscription_that_is_refused_says_so_once_and_ends() -> None:
     with Scripted(HELLO, problem("NotAllowedError", 403, "role: not yours")) as server:
         subscription = connected(server).agent("bob", role="planner", task="trip").subscribe()

@@ -29,8 +29,13 @@ class Attempts:
     def __init__(self, server: str, patience: float) -> None:
         """``patience`` is for how many seconds the call is tried."""
         self._server = server
-        self._end = time.monotonic() + patience
+        self._patience = patience
         self._pause = _FIRST
+        self.answered()
+
+    def answered(self) -> None:
+        """Count the seconds from now on: the server was there until now."""
+        self._end = time.monotonic() + self._patience
 
     def after_failure(self, error: httpx2.HTTPError, *, is_safe: bool) -> float:
         """Seconds to wait after a request without an answer."""

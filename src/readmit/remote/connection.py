@@ -206,6 +206,7 @@ class AsyncServerConnection:
         """The events of a stream, which is opened again when it is lost: what it said then is said again."""
         attempts = self.to.attempts()
         while True:
+            is_open = False
             try:
                 answer = await self._http.send(_request(self._http, call, EVENTS), stream=True)
                 async with aclosing(answer):
@@ -213,6 +214,7 @@ class AsyncServerConnection:
                         await answer.aread()
                         pause = attempts.after_answer(answer, is_safe=call.is_safe)
                     else:
+                        is_open = call.method == "GET"  # it stands as long as its reader wants; a return ends
                         async for event in httpx2.EventSource(answer):
                             if event.event == "problem":
                                 pause = _refused(attempts, event)
@@ -220,8 +222,10 @@ class AsyncServerConnection:
                             attempts = self.to.attempts()
                             yield event
                         else:
-                            pause = attempts.after_failure(_ENDED, is_safe=call.is_safe)
+                            raise _ENDED
             except httpx2.HTTPError as error:
+                if is_open:
+                    attempts.answered()
                 pause = attempts.after_failure(error, is_safe=call.is_safe)
             await asyncio.sleep(pause)
 
