@@ -67,11 +67,13 @@ export class Connection {
   async *events(call: Call, signal?: AbortSignal): AsyncGenerator<ServerEvent> {
     let attempts = this.#attempts();
     while (!signal?.aborted) {
+      let isOpen = false;
       try {
         const answer = await this.#sent(call, "text/event-stream", attempts, signal);
         if (!answer.headers.get("content-type")?.startsWith("text/event-stream")) {
           throw storeError("the server's answer is no stream: is a readmit server at this address?", answer.status);
         }
+        isOpen = call.method === "GET"; // it stands as long as its reader wants; a return ends
         for await (const event of eventsOf(answer.body as ReadableStream<Uint8Array>)) {
           if (event.event === "problem") {
             throw new ProblemError(JSON.parse(event.data) as Problem);
@@ -79,13 +81,16 @@ export class Connection {
           attempts = this.#attempts();
           yield event;
         }
-        await attempts.after(storeError(`${this.#url} does not answer: the stream ended`), 0, signal);
+        throw storeError(`${this.#url} does not answer: the stream ended`);
       } catch (error) {
         if (signal?.aborted) {
           return;
         }
         if (error instanceof ProblemError && error.status !== BUSY && error.status !== 0) {
           throw error;
+        }
+        if (isOpen) {
+          attempts.answered();
         }
         await attempts.after(error, 0, signal);
       }
@@ -132,11 +137,18 @@ export class Connection {
 
 /** The attempts of one call. */
 class Attempts {
-  readonly #end: number;
+  readonly #patience: number;
+  #end = 0;
   #pause = FIRST_PAUSE;
 
   constructor(patience: number) {
-    this.#end = performance.now() + patience * 1_000;
+    this.#patience = patience * 1_000;
+    this.answered();
+  }
+
+  /** Count the seconds from now on: the server was there until now. */
+  answered(): void {
+    this.#end = performance.now() + this.#patience;
   }
 
   /** Wait before the next attempt; if there is no time for one, throw the failure. */

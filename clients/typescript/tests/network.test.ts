@@ -158,6 +158,20 @@ test("a subscription survives a lost stream, and ends when it is left or stopped
   });
 });
 
+test("a subscription that heard nothing for long survives a lost stream too", { timeout: 30_000 }, async () => {
+  const fallen = 'event: fallen\ndata: {"return_id":"r","item":"h","state":"revoked"}\n\n';
+  const quiet: Handler = (answer) => {
+    answer.writeHead(200, { "content-type": "text/event-stream" }).write(": a heartbeat\n\n");
+    setTimeout(() => answer.destroy(), 1_500);
+  };
+  await scripted([quiet, lost, stream(fallen)], async (url) => {
+    for await (const one of connect(url, { key: "k", patience: 1 }).agent("planner", "trip").subscribe()) {
+      assert.equal(one.item, "h");
+      break;
+    }
+  });
+});
+
 for (const url of ["team.db", "ftp://localhost", "https://me:secret@host", "https://host/?a=1", "http://readmit.example"]) {
   test(`no key is sent to ${url}`, () => {
     assert.throws(() => connect(url, { key: "k" }), TypeError);
